@@ -1,0 +1,330 @@
+"""The collector: R_k -> kappa -> Phi_T -> what is still true (GC-Mem, section 4)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeAlias, get_args
+
+from gcmem.collection import Collection, CollectionStats, Conflict, Excision, Shadow
+from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, TextPair
+from gcmem.detectors.cache import MemoryVerdictCache, VerdictCache
+from gcmem.detectors.explicit import ExplicitDetector
+from gcmem.dominance import TieBreaker, UndatedPolicy
+from gcmem.history import asks_about_past
+from gcmem.memory import Memory, Scope
+from gcmem.outcome import assemble
+from gcmem.rounds import Gate, Judge
+from gcmem.scope_pass import ScopePass
+from gcmem.timestamps import TimeLike, to_utc
+
+__all__ = ["Collector", "Granularity", "HistoryMode", "LowRecallWarning", "OnConflict", "OnError"]
+
+OnConflict: TypeAlias = Literal["excise", "drop", "annotate", "report"]
+Granularity: TypeAlias = Literal["sentence", "chunk"]
+OnError: TypeAlias = Literal["raise", "keep"]
+HistoryMode: TypeAlias = bool | Literal["auto"] | Callable[[str], bool]
+Steps: TypeAlias = Generator[list[TextPair], ScoreArray | None, Collection]
+
+_DEPLOYMENT_RECALL: Final = 0.5
+_LOG: Final = logging.getLogger("gcmem")
+
+
+class LowRecallWarning(UserWarning):
+    """The detector finds too few conflicts to be deployed (GC-Mem, section 6.3)."""
+
+
+class Collector:
+    """Takes the contradicted, outdated statements out of a set of memories.
+
+    Args:
+        detector: Kappa; a `Detector`, or a name for `load_detector`. None: the bundled model.
+            Links and slots in the metadata are decided first, without it, and the detector
+            "explicit" decides by those alone.
+        threshold: Score from which a pair is a conflict; None: the detector's own.
+        on_conflict: "excise" cuts the contradicted sentences (a memory that says nothing else
+            goes whole), "drop" removes the whole memory, "annotate" keeps it and adds
+            ``superseded_by`` and ``valid_until`` to its metadata, "report" keeps it as it is.
+        granularity: Judge "sentence" by sentence, or each "chunk" as one.
+        undated: Undated memories are judged but neither beat nor are beaten ("keep"), count as
+            "oldest", or are an error ("raise").
+        max_pairs: How many pairs the detector may score in one call; the rest is kept.
+        deadline: Seconds that one call may spend on judging; the rest is kept.
+        on_error: "raise" the detector's error, or "keep" what it could not judge and log it.
+        cache: Where verdicts are kept between calls: None for a cache of this collector's own in
+            memory, False for none, or any `VerdictCache`.
+        gate: Which pairs deserve a verdict: None for the detector's own gate if it has one, False
+            for none, or any `Gate`. A gate can only cost recall.
+        tie_breaker: Orders memories of the same time: a metadata key ("seq") or a callable.
+        explicit: The rules for metadata.
+
+    Raises:
+        ValueError: A parameter has a value that is not allowed; the message says which are.
+
+    Example:
+        >>> from gcmem import Collector, Memory
+        >>> old = Memory("The office is on floor 2.", "2025-01-01", id="old")
+        >>> new = Memory("The office moved to floor 4.", "2026-01-01", id="new", supersedes="old")
+        >>> collection = Collector("explicit").collect("Where is the office?", [old, new])
+        >>> [memory.id for memory in collection.kept]
+        ['new']
+    """
+
+    def __init__(
+        self,
+        detector: Detector | str | None = None,
+        *,
+        threshold: float | None = None,
+        on_conflict: OnConflict = "excise",
+        granularity: Granularity = "sentence",
+        undated: UndatedPolicy = "keep",
+        max_pairs: int | None = None,
+        deadline: float | None = None,
+        on_error: OnError = "raise",
+        cache: VerdictCache | Literal[False] | None = None,
+        gate: Gate | Literal[False] | None = None,
+        tie_breaker: TieBreaker | None = None,
+        explicit: ExplicitDetector | None = None,
+    ) -> None:
+        _check_choice("on_conflict", on_conflict, get_args(OnConflict))
+        _check_choice("granularity", granularity, get_args(Granularity))
+        _check_choice("undated", undated, get_args(UndatedPolicy))
+        _check_choice("on_error", on_error, get_args(OnError))
+        if threshold is not None and not 0 < threshold <= 1:
+            msg = f"threshold must be above 0 and at most 1, got {threshold!r}."
+            raise ValueError(msg)
+        if max_pairs is not None and max_pairs < 0:
+            msg = f"max_pairs must be at least 0 (None for no limit), got {max_pairs!r}."
+            raise ValueError(msg)
+        if deadline is not None and not deadline >= 0:
+            msg = f"deadline must be at least 0 seconds (None for no limit), got {deadline!r}."
+            raise ValueError(msg)
+        self.detector = _resolve(detector)
+        self.threshold = threshold if threshold is not None else self.detector.threshold
+        self.on_conflict: OnConflict = on_conflict
+        self.granularity: Granularity = granularity
+        self.undated: UndatedPolicy = undated
+        self.max_pairs = max_pairs
+        self.deadline = deadline
+        self.on_error: OnError = on_error
+        self.cache: VerdictCache | None = MemoryVerdictCache() if cache is None else (cache or None)
+        self.gate = _gate_of(self.detector) if gate is None else (gate or None)
+        self.tie_breaker = tie_breaker
+        self.explicit = explicit or ExplicitDetector()
+        _warn_of_low_recall(self.detector)
+
+    def collect(
+        self,
+        query: str,
+        memories: Iterable[Memory],
+        as_of: TimeLike | None = None,
+        history: HistoryMode = False,
+    ) -> Collection:
+        """Decide which of the memories are still true.
+
+        Args:
+            query: The question that they were retrieved for.
+            memories: The candidate set R_k, in any order.
+            as_of: Read as of this time: what became known later is hidden, and validity is that
+                of then. None is now.
+            history: True removes nothing and annotates instead, for questions about the past;
+                "auto" recognises those (`gcmem.history`); a callable may recognise them.
+
+        Returns:
+            What stays, in input order, and what goes and why. The memories are not changed.
+
+        Raises:
+            TypeError: ``memories`` holds something that is no `Memory`.
+            Exception: What the detector raised, where ``on_error`` is "raise".
+        """
+        steps = self._steps(query, memories, as_of, history)
+        answer: ScoreArray | None = None
+        while True:
+            request, collection = _advance(steps, answer)
+            if collection is not None:
+                return collection
+            answer = self._guard(lambda pairs: self.detector.score(pairs, query), request)
+
+    async def acollect(
+        self,
+        query: str,
+        memories: Iterable[Memory],
+        as_of: TimeLike | None = None,
+        history: HistoryMode = False,
+    ) -> Collection:
+        """Decide as `collect` does, without blocking the event loop.
+
+        A detector with ``ascore`` is awaited; any other is run in a thread.
+        """
+        if not isinstance(self.detector, AsyncDetector):
+            return await asyncio.to_thread(self.collect, query, memories, as_of, history)
+        steps = self._steps(query, memories, as_of, history)
+        answer: ScoreArray | None = None
+        while True:
+            request, collection = await asyncio.to_thread(_advance, steps, answer)
+            if collection is not None:
+                return collection
+            try:
+                answer = await self.detector.ascore(request, query)
+            except Exception as error:  # noqa: BLE001  (see _failed)
+                answer = self._failed(error)
+
+    def __repr__(self) -> str:
+        return (
+            f"Collector({self.detector.name!r}, threshold={self.threshold!r}, "
+            f"on_conflict={self.on_conflict!r}, granularity={self.granularity!r})"
+        )
+
+    def _steps(
+        self,
+        query: str,
+        memories: Iterable[Memory],
+        as_of: TimeLike | None,
+        history: HistoryMode,
+    ) -> Steps:
+        """The body shared by `collect` and `acollect`: yields pairs, is sent scores."""
+        started = time.perf_counter()
+        given = _checked(memories)
+        now = datetime.now(UTC) if as_of is None else to_utc(as_of)
+        policy = "annotate" if _is_history(history, query) else self.on_conflict
+        visible = [
+            position
+            for position, memory in enumerate(given)
+            if as_of is None or memory.timestamp is None or memory.timestamp <= now
+        ]
+        stats = CollectionStats()
+        judge = Judge(
+            detector=self.detector,
+            threshold=self.threshold,
+            query=query if getattr(self.detector, "uses_query", True) else None,
+            cache=self.cache,
+            max_pairs=self.max_pairs,
+            deadline=None if self.deadline is None else time.monotonic() + self.deadline,
+            stats=stats,
+        )
+        shadows: dict[int, Shadow] = {}
+        excisions: dict[int, Sequence[Excision]] = {}
+        conflicts: list[Conflict] = []
+        for positions in _by_scope(given, visible).values():
+            scope_pass = ScopePass(
+                memories=[given[position] for position in positions],
+                judge=judge,
+                explicit=self.explicit,
+                gate=self.gate,
+                now=now,
+                by_sentence=self.granularity == "sentence",
+                whole_only=policy == "drop",
+                undated=self.undated,
+                tie_breaker=self.tie_breaker,
+            )
+            yield from scope_pass.run()
+            outcome = scope_pass.outcome
+            shadows.update({positions[i]: shadow for i, shadow in outcome.shadows.items()})
+            excisions.update({positions[i]: parts for i, parts in outcome.excisions.items()})
+            conflicts.extend(outcome.conflicts)
+        stats.seconds = time.perf_counter() - started
+        collection = assemble(
+            given, visible, shadows, excisions, conflicts, policy=policy, stats=stats
+        )
+        _LOG.debug("collected %s", collection.report())
+        return collection
+
+    def _guard(
+        self, score: Callable[[list[TextPair]], ScoreArray], pairs: list[TextPair]
+    ) -> ScoreArray | None:
+        try:
+            return score(pairs)
+        except Exception as error:  # noqa: BLE001  (see _failed)
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> ScoreArray | None:
+        """Raise the error of the detector, or log it where the user chose to keep."""
+        if self.on_error == "raise":
+            raise error
+        _LOG.warning(
+            "Detector %r failed; what it did not judge is kept and counted in pairs_unjudged.",
+            self.detector.name,
+            exc_info=error,
+        )
+        return None
+
+
+def _advance(
+    steps: Steps, answer: ScoreArray | None
+) -> tuple[list[TextPair], None] | tuple[list[TextPair], Collection]:
+    try:
+        return steps.send(answer), None
+    except StopIteration as stop:
+        collection: Collection = stop.value
+        return [], collection
+
+
+def _checked(memories: Iterable[Memory]) -> list[Memory]:
+    given = list(memories)
+    for position, memory in enumerate(given):
+        if not isinstance(memory, Memory):
+            msg = (
+                f"memories[{position}] must be a gcmem.Memory, got {memory!r} of type "
+                f"{type(memory).__name__}."
+            )
+            raise TypeError(msg)
+    return given
+
+
+def _by_scope(memories: Sequence[Memory], visible: Sequence[int]) -> dict[Scope, list[int]]:
+    groups: dict[Scope, list[int]] = {}
+    for position in visible:
+        groups.setdefault(memories[position].scope, []).append(position)
+    return groups
+
+
+def _is_history(history: HistoryMode, query: str) -> bool:
+    if isinstance(history, bool):
+        return history
+    if history == "auto":
+        return asks_about_past(query)
+    if callable(history):
+        return bool(history(query))
+    msg = f'history must be True, False, "auto" or a callable, got {history!r}.'
+    raise ValueError(msg)
+
+
+def _resolve(detector: Detector | str | None) -> Detector:
+    if detector is None or isinstance(detector, str):
+        from gcmem.detectors import load_detector  # noqa: PLC0415  (keeps `import gcmem` light)
+
+        return load_detector(detector or "bundled")
+    if not isinstance(detector, Detector):
+        msg = (
+            "detector must have the attributes name, threshold and calibration and the method "
+            f"score(pairs, query=None), or be a name for load_detector; got {detector!r}."
+        )
+        raise TypeError(msg)
+    return detector
+
+
+def _gate_of(detector: Detector) -> Gate | None:
+    return getattr(detector, "gate", None)
+
+
+def _check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        msg = f"{name} must be one of {list(allowed)}, got {value!r}."
+        raise ValueError(msg)
+
+
+def _warn_of_low_recall(detector: Detector) -> None:
+    measured = detector.calibration
+    if measured is not None and measured.recall <= _DEPLOYMENT_RECALL:
+        warnings.warn(
+            f"Detector {detector.name!r} finds {measured.recall:.0%} of the conflicts at threshold "
+            f"{measured.threshold:.3f} (measured on {measured.n} pairs). GC-Mem should not be "
+            "deployed at 50 % or below (section 6.3): partly cleaned contexts mislead the model. "
+            "Use a better detector, or calibrate this one on your own pairs (gcmem.calibrate).",
+            LowRecallWarning,
+            stacklevel=3,
+        )

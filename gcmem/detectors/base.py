@@ -1,0 +1,81 @@
+"""What a conflict detector (kappa) is, and what is known of its quality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["AsyncDetector", "Calibration", "Detector", "ScoreArray", "TextPair"]
+
+TextPair: TypeAlias = tuple[str, str]
+"""(older, newer): kappa is directional and is told which statement is older."""
+
+ScoreArray: TypeAlias = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Quality of a detector at a threshold, measured on labelled pairs.
+
+    Attributes:
+        threshold: Score from which a pair counts as a conflict.
+        precision: Share of the reported conflicts that are real, 0 to 1.
+        recall: Share of the real conflicts that are reported, 0 to 1.
+        n: Number of labelled pairs behind the figures.
+    """
+
+    threshold: float
+    precision: float
+    recall: float
+    n: int
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """The conflict function kappa of GC-Mem (section 4.2), scored and directional.
+
+    Implement these three attributes and one method. A detector may also offer
+    ``ascore(pairs, query=None)`` (a coroutine, see `AsyncDetector`), ``gate`` (a cheap test of
+    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`) and ``can_judge(text)``
+    (False for text it must not guess about, such as another language).
+
+    Attributes:
+        name: Names the detector and its version; verdicts are cached under it.
+        threshold: Score from which a pair counts as a conflict.
+        calibration: What was measured, or None.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def threshold(self) -> float: ...  # noqa: D102
+
+    @property
+    def calibration(self) -> Calibration | None: ...  # noqa: D102
+
+    def score(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:
+        """Score pairs of statements.
+
+        Args:
+            pairs: (older, newer) texts.
+            query: The question behind the retrieval, for detectors that use it.
+
+        Returns:
+            Shape (n,): the probability that the newer statement makes the older one no longer
+            true; NaN where the detector gives no verdict (nothing is removed then).
+        """
+        ...
+
+
+@runtime_checkable
+class AsyncDetector(Detector, Protocol):
+    """A detector with a native asynchronous path; others are run in a thread."""
+
+    async def ascore(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:
+        """Score pairs as `Detector.score` does, without blocking the event loop."""
+        ...

@@ -1,0 +1,350 @@
+"""Folds evidence into the state of one key. Pure: no clock, no storage, no model.
+
+The state of a key is a function of its evidence in order of time, which is what makes late
+arrivals, `as_of` and a changed cardinality exact: the evidence is folded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gcmem.precedents.entry import SUPPORTING, Change, Entry, Event, EventKind
+from gcmem.precedents.policy import LifecyclePolicy, Strategy
+from gcmem.precedents.precedent import Cardinality, Cause, State
+
+__all__ = ["KeyLifecycle", "obstacle"]
+
+
+def obstacle(
+    incumbent: Entry, authority: float, *, explicit: bool, cardinality: Cardinality
+) -> Cause | None:
+    """Name the rule by which an Active value stands against a challenger; None if none does."""
+    if cardinality is Cardinality.IMMUTABLE:
+        return Cause.IMMUTABLE
+    if incumbent.pinned:
+        return Cause.PINNED
+    if incumbent.authority > authority:
+        return Cause.AUTHORITY
+    if incumbent.testified and not explicit:
+        return Cause.WEAKER_EVIDENCE
+    return None
+
+
+class KeyLifecycle:
+    """The precedents of one key and the rules that move them (TEPA, Lifecycle).
+
+    Args:
+        policy: The rules.
+        cardinality: How many values hold at once.
+        entries: The precedents that can matter: the Active ones, the candidates that are ready,
+            and those that the next events are about.
+        supports: Number of supports that the key has seen.
+    """
+
+    def __init__(
+        self,
+        policy: LifecyclePolicy,
+        cardinality: Cardinality,
+        entries: Iterable[Entry] = (),
+        *,
+        supports: int = 0,
+    ) -> None:
+        self.policy = policy
+        self.cardinality = cardinality
+        self.entries = {entry.match: entry for entry in entries}
+        self.supports = supports
+        self.dirty: set[str] = set()
+        self._changes: list[Change] = []
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether at most one value may be Active."""
+        return self.policy.exclusive and self.cardinality is not Cardinality.MULTI
+
+    def active(self) -> list[Entry]:
+        """Give the Active precedents, the one supported last first."""
+        standing = [entry for entry in self.entries.values() if entry.state is State.ACTIVE]
+        return sorted(standing, key=lambda entry: -entry.ordinal)
+
+    def ready(self, entry: Entry) -> bool:
+        """Say whether a precedent that is not Active could become so without more evidence."""
+        return entry.testified or entry.fresh_support >= self.policy.theta_propose
+
+    def wants_trial(self, entry: Entry) -> bool:
+        """Say whether the candidate waits for a trial (TEPA-Full)."""
+        return (
+            self.policy.trials is not None
+            and entry.state is not State.ACTIVE
+            and not entry.trial_passed
+            and entry.fresh_support - entry.tried >= self.policy.theta_propose
+        )
+
+    def apply(self, event: Event) -> list[Change]:
+        """Fold one event in and give the transitions that it caused."""
+        self._changes = []
+        if event.kind in SUPPORTING:
+            self._support(event)
+        elif event.kind is EventKind.FAILURE:
+            self._failure(event)
+        elif event.kind is EventKind.RESET:
+            self._reset(event)
+        elif event.match in self.entries:
+            self._decide(event, self.entries[event.match])
+        return self._changes
+
+    # evidence for a value
+
+    def _support(self, event: Event) -> None:
+        entry = self._target(event)
+        if entry is None:
+            return
+        entry.support += 1
+        entry.updated_at = event.at
+        authority = event.authority or 0.0
+        if event.kind is EventKind.GUESS:
+            if entry.state is None:
+                entry.authority = authority
+                said = "only the assistant said so; repetition does not make it Active"
+                self._move(entry, State.HYPOTHESIS, Cause.GUESS, said, event.at)
+            return
+        first = entry.fresh_support == 0
+        entry.authority = authority if first else max(entry.authority, authority)
+        entry.fresh_support += 1
+        self.supports += 1
+        entry.ordinal = self.supports
+        explicit = event.kind is EventKind.TESTIMONY and self.policy.testimony
+        if explicit:
+            entry.testified = True
+            entry.recent = ()
+        else:
+            self._remember(entry, success=True)
+        if self.policy.strategy is Strategy.LIFECYCLE:
+            self._weigh(entry, event, authority, explicit=explicit)
+        else:
+            self._write(entry, event, authority)
+
+    def _rivals(self, entry: Entry) -> list[Entry]:
+        if self.cardinality is Cardinality.MULTI:
+            return []
+        return [rival for rival in self.active() if rival is not entry]
+
+    def _weigh(self, entry: Entry, event: Event, authority: float, *, explicit: bool) -> None:
+        blocked: Cause | None = None
+        fallen = False
+        for rival in self._rivals(entry):
+            shield = obstacle(rival, authority, explicit=explicit, cardinality=self.cardinality)
+            blocked = blocked or shield
+            strong_enough = authority >= rival.authority and (explicit or not rival.testified)
+            if strong_enough:
+                self._count_conflict(rival, event, outcome=not explicit)
+                fallen |= not explicit and self._falls(rival, event.at)
+        if explicit and not (blocked and self.exclusive):
+            self._take_over(entry, event, Cause.TESTIMONY, "the user said so")
+            return
+        if entry.state is None or (explicit and entry.state is State.REVOKED):
+            cause = blocked or Cause.OBSERVED
+            self._move(entry, State.HYPOTHESIS, cause, self._standing(cause), event.at)
+        self._promote_if_earned(entry, event.at)
+        if fallen:
+            self._fill_vacancy(event.at)
+
+    def _write(self, entry: Entry, event: Event, authority: float) -> None:
+        blocked: Cause | None = None
+        for rival in self._rivals(entry):
+            self._count_conflict(rival, event, outcome=False)
+            if self.exclusive:
+                blocked = blocked or obstacle(
+                    rival, authority, explicit=True, cardinality=self.cardinality
+                )
+        if blocked:
+            if entry.state is None:
+                self._move(
+                    entry, State.HYPOTHESIS, blocked, self._standing(blocked), event.at
+                )
+            return
+        self._take_over(entry, event, Cause.WRITTEN, f"written by {self.policy.strategy}")
+        keep = self.policy.keep
+        for old in self.active() if keep is not None else ():
+            if self.supports - old.ordinal >= (keep or 0) and not old.pinned:
+                left = f"not among the last {keep} successes of the key"
+                self._move(old, State.REVOKED, Cause.LEFT_WINDOW, left, event.at)
+
+    def _take_over(self, entry: Entry, event: Event, cause: Cause, why: str) -> None:
+        for rival in self._rivals(entry) if self.exclusive else ():
+            reason = f"superseded by {entry.value!r}: {why}"
+            self._move(rival, State.REVOKED, Cause.SUPERSEDED, reason, event.at)
+        if entry.state is not State.ACTIVE:
+            self._move(entry, State.ACTIVE, cause, why, event.at)
+
+    # evidence against a value
+
+    def _failure(self, event: Event) -> None:
+        entry = self._target(event)
+        if entry is None:
+            return
+        if entry.state is None:
+            entry.authority = event.authority or 0.0
+            failed = "it failed before anything supported it"
+            self._move(entry, State.HYPOTHESIS, Cause.OBSERVED, failed, event.at)
+        elif event.authority is not None and event.authority < entry.authority:
+            return
+        self._count_conflict(entry, event, outcome=True)
+        if entry.state is not State.ACTIVE:
+            return
+        if self.policy.strategy is Strategy.REACTIVE and not self._shielded(entry):
+            self._move(entry, State.REVOKED, Cause.FAILURE, "one failure", event.at)
+        elif self.policy.strategy is Strategy.LIFECYCLE and self._falls(entry, event.at):
+            self._fill_vacancy(event.at)
+
+    def _count_conflict(self, entry: Entry, event: Event, *, outcome: bool) -> None:
+        entry.conflict += 1
+        entry.fresh_conflict += 1
+        entry.updated_at = event.at
+        self.dirty.add(entry.match)
+        if outcome:
+            self._remember(entry, success=False)
+
+    def _remember(self, entry: Entry, *, success: bool) -> None:
+        entry.recent = (*entry.recent, success)[-self.policy.window :]
+
+    def _shielded(self, entry: Entry) -> bool:
+        return entry.pinned or self.cardinality is Cardinality.IMMUTABLE
+
+    def _falls(self, entry: Entry, at: int) -> bool:
+        policy = self.policy
+        if not policy.revocation or self._shielded(entry):
+            return False
+        seen = entry.fresh_support + entry.fresh_conflict
+        mean = policy.posterior(entry.fresh_support, entry.fresh_conflict)
+        if seen >= policy.n_min and mean < policy.theta_revoke:
+            reason = f"posterior {mean:.3f} < {policy.theta_revoke} after {seen} observations"
+            self._move(entry, State.REVOKED, Cause.POSTERIOR, reason, at)
+            return True
+        outcomes = len(entry.recent)
+        rate = sum(entry.recent) / outcomes if outcomes else 1.0
+        if outcomes >= policy.n_recent and rate < policy.theta_recent:
+            reason = f"{sum(entry.recent)} of the last {outcomes} outcomes were good"
+            self._move(entry, State.REVOKED, Cause.RECENT_OUTCOMES, reason, at)
+            return True
+        return False
+
+    # promotion
+
+    def _earned(self, entry: Entry) -> bool:
+        if entry.testified:
+            return True
+        if entry.fresh_support < self.policy.theta_propose:
+            return False
+        if self.policy.trials is not None:
+            return entry.trial_passed
+        return self._mean(entry) >= self.policy.theta_promote
+
+    def _mean(self, entry: Entry) -> float:
+        return self.policy.posterior(entry.fresh_support, entry.fresh_conflict)
+
+    def _promote_if_earned(self, entry: Entry, at: int) -> None:
+        if entry.state is State.ACTIVE or not self._earned(entry):
+            return
+        if self.exclusive and self.active():
+            return
+        if entry.trial_passed:
+            cause, reason = Cause.TRIAL_PASSED, "it passed its trial"
+        elif entry.testified:
+            cause, reason = Cause.TESTIMONY, "the user said so, and what stood against it fell"
+        else:
+            cause = Cause.PROMOTED
+            reason = (
+                f"{entry.fresh_support} supports, posterior {self._mean(entry):.3f} >= "
+                f"{self.policy.theta_promote}"
+            )
+        self._move(entry, State.ACTIVE, cause, reason, at)
+
+    def _fill_vacancy(self, at: int) -> None:
+        waiting = [
+            entry
+            for entry in self.entries.values()
+            if entry.state is not State.ACTIVE and self._earned(entry)
+        ]
+        if waiting:
+            best = max(
+                waiting, key=lambda entry: (entry.testified, self._mean(entry), entry.ordinal)
+            )
+            self._promote_if_earned(best, at)
+
+    # decisions from outside
+
+    def _decide(self, event: Event, entry: Entry) -> None:
+        kind, before = event.kind, entry.state
+        if kind in {EventKind.TRIAL_PASSED, EventKind.TRIAL_FAILED}:
+            entry.tried = entry.fresh_support
+            entry.trial_passed = kind is EventKind.TRIAL_PASSED
+            self.dirty.add(entry.match)
+            self._promote_if_earned(entry, event.at)
+        elif kind is EventKind.REVOKE and before is not State.REVOKED:
+            undo = entry.snapshot()
+            entry.pinned = False
+            self._move(
+                entry, State.REVOKED, Cause.REVOKED_BY_HAND, event.detail or "", event.at
+            )
+            entry.undo, entry.updated_at = undo, event.at
+        elif kind is EventKind.RESTORE and before is State.REVOKED:
+            if not (self.exclusive and self.active()):
+                self._restore(entry, event.at)
+        elif kind in {EventKind.PIN, EventKind.UNPIN} and before is not None:
+            entry.pinned = kind is EventKind.PIN
+            cause = Cause.PIN if entry.pinned else Cause.UNPIN
+            self._report(entry, before, cause, event.detail or "by hand", event.at)
+
+    def _restore(self, entry: Entry, at: int) -> None:
+        if entry.undo is None:
+            entry.updated_at = at
+        entry.undo_revocation()
+        entry.recent = entry.recent[-self.policy.window :]
+        self._report(entry, State.REVOKED, Cause.RESTORED, "restored by hand", at)
+
+    def _reset(self, event: Event) -> None:
+        for entry in self.entries.values():
+            if entry.state is State.ACTIVE:
+                reason = event.detail or "reset"
+                self._move(entry, State.REVOKED, Cause.RESET, reason, event.at)
+            entry.close_episode()
+            self.dirty.add(entry.match)
+
+    # bookkeeping
+
+    def _target(self, event: Event) -> Entry | None:
+        if event.match is None:
+            entry = next(iter(self.active()), None)
+        else:
+            entry = self.entries.get(event.match)
+        if entry is None:
+            return None
+        if entry.state is None:
+            entry.created_at = entry.updated_at = event.at
+        self.dirty.add(entry.match)
+        return entry
+
+    def _standing(self, cause: Cause) -> str:
+        if cause is Cause.OBSERVED:
+            return "first evidence of this value"
+        return f"kept beside the Active value ({cause})"
+
+    def _move(self, entry: Entry, after: State, cause: Cause, reason: str, at: int) -> None:
+        before = entry.state
+        entry.state = after
+        entry.updated_at = at
+        if after is State.REVOKED:
+            entry.close_episode()
+            entry.undo = None
+        elif after is State.ACTIVE:
+            entry.undo = None
+        self._report(entry, before, cause, reason, at)
+
+    def _report(
+        self, entry: Entry, before: State | None, cause: Cause, reason: str, at: int
+    ) -> None:
+        self.dirty.add(entry.match)
+        after = entry.state or State.HYPOTHESIS
+        self._changes.append(
+            Change(entry.match, before, after, cause, reason, at, entry.support, entry.conflict)
+        )

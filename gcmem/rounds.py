@@ -1,0 +1,232 @@
+"""The rounds of judging, written once as generators that yield pairs and are sent scores.
+
+A memory is walked against the memories that may shadow it, newest first, a few more in each round,
+and is not judged further once a verdict has fallen. Since Phi_T asks only whether *some* newer
+memory conflicts, this gives the same kept set as judging every pair.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gcmem.collection import CollectionStats
+from gcmem.detectors.base import Detector, ScoreArray, TextPair
+from gcmem.detectors.cache import VerdictCache, verdict_key
+from gcmem.sentences import Span
+
+__all__ = ["Gate", "Hit", "Judge", "Requests", "Statement", "walk"]
+
+_BATCH: Final = 64
+
+Requests: TypeAlias = Generator[list[TextPair], ScoreArray | None, "list[Hit | None]"]
+"""Yields pairs to be scored, is sent their scores (None: the detector failed), returns hits."""
+
+
+class Gate(Protocol):
+    """A cheap test of which pairs of statements deserve a verdict."""
+
+    def allowed(self, older: Sequence[str], newer: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Give shape (len(older), len(newer)): True where the pair may be about one slot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One judged statement of one memory.
+
+    Attributes:
+        memory: Position of the memory among those of its scope.
+        span: Where the statement stands in the memory's text.
+        part_of: For a clause, the statement that it is a part of.
+    """
+
+    memory: int
+    span: Span
+    part_of: Statement | None = None
+
+    @property
+    def text(self) -> str:
+        """What is judged."""
+        return self.span.text
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A verdict that a statement is no longer true.
+
+    Attributes:
+        by: The newer statement.
+        score: The detector's score.
+    """
+
+    by: Statement
+    score: float
+
+
+@dataclass(slots=True)
+class Judge:
+    """Scores pairs through the cache, within the budget, and counts what it does.
+
+    Attributes:
+        detector: Kappa.
+        threshold: Score from which a pair is a conflict.
+        query: The question, where the detector uses it.
+        cache: Where verdicts are kept, or None.
+        max_pairs: How many pairs the detector may score, or None.
+        deadline: When to stop, on the clock of `time.monotonic`, or None.
+        stats: Where costs are counted.
+    """
+
+    detector: Detector
+    threshold: float
+    query: str | None
+    cache: VerdictCache | None
+    max_pairs: int | None
+    deadline: float | None
+    stats: CollectionStats
+    _known: dict[TextPair, float] = field(default_factory=dict)
+    _stopped: bool = False
+
+    def scores(
+        self, pairs: Sequence[TextPair]
+    ) -> Generator[list[TextPair], ScoreArray | None, list[float | None]]:
+        """Score pairs; None where the budget or an error left a pair without a score."""
+        wanted = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        wanted = self._settle_without_model(wanted)
+        wanted = self._read_cache(wanted)
+        while wanted and not self._stopped:
+            batch, wanted = self._within_budget(wanted)
+            if not batch:
+                break
+            yield_back = yield batch
+            if yield_back is None:
+                self._stopped = True
+                break
+            self._keep(batch, self._checked(yield_back, len(batch)))
+        results = [self._known.get(pair) for pair in pairs]
+        self.stats.pairs_unjudged += sum(result is None for result in results)
+        return results
+
+    def is_conflict(self, score: float | None) -> bool:
+        """Whether a score is a verdict that removes; no score and NaN are none."""
+        return score is not None and score >= self.threshold
+
+    def _settle_without_model(self, pairs: list[TextPair]) -> list[TextPair]:
+        """Equal texts never conflict; text that the detector cannot judge gets no verdict."""
+        can_judge = getattr(self.detector, "can_judge", None)
+        rest: list[TextPair] = []
+        for pair in pairs:
+            older, newer = pair
+            if older == newer:
+                self._known[pair] = 0.0
+            elif can_judge is not None and not (can_judge(older) and can_judge(newer)):
+                self._known[pair] = float("nan")
+                self.stats.pairs_refused += 1
+            else:
+                rest.append(pair)
+        return rest
+
+    def _read_cache(self, pairs: list[TextPair]) -> list[TextPair]:
+        if self.cache is None or not pairs:
+            return pairs
+        keys = {pair: self._key(pair) for pair in pairs}
+        found = self.cache.get_many(list(keys.values()))
+        rest: list[TextPair] = []
+        for pair, key in keys.items():
+            if key in found:
+                self._known[pair] = found[key]
+                self.stats.cache_hits += 1
+            else:
+                rest.append(pair)
+        return rest
+
+    def _within_budget(self, pairs: list[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
+        size = len(pairs)
+        if self.deadline is not None:
+            if time.monotonic() >= self.deadline:
+                self._stopped = True
+                return [], pairs
+            size = min(size, _BATCH)
+        if self.max_pairs is not None:
+            left = self.max_pairs - self.stats.pairs_judged
+            if left <= 0:
+                self._stopped = True
+                return [], pairs
+            size = min(size, left)
+        return pairs[:size], pairs[size:]
+
+    def _checked(self, scores: ScoreArray, expected: int) -> ScoreArray:
+        array = np.asarray(scores, dtype=np.float32)
+        if array.shape != (expected,):
+            msg = (
+                f"detector {self.detector.name!r} was given {expected} pairs and must return "
+                f"scores of shape ({expected},), got shape {array.shape}."
+            )
+            raise ValueError(msg)
+        if bool(((array < 0) | (array > 1)).any()):
+            msg = (
+                f"detector {self.detector.name!r} must return probabilities from 0 to 1 (or NaN), "
+                f"got values from {float(np.nanmin(array))} to {float(np.nanmax(array))}."
+            )
+            raise ValueError(msg)
+        return array
+
+    def _keep(self, batch: list[TextPair], scores: ScoreArray) -> None:
+        self.stats.pairs_judged += len(batch)
+        fresh = {pair: float(score) for pair, score in zip(batch, scores, strict=True)}
+        self.stats.pairs_refused += sum(score != score for score in fresh.values())  # noqa: PLR0124
+        self._known.update(fresh)
+        if self.cache is not None:
+            self.cache.put_many({self._key(pair): score for pair, score in fresh.items()})
+
+    def _key(self, pair: TextPair) -> bytes:
+        return verdict_key(self.detector.name, *pair, self.query)
+
+
+def walk(
+    older: Sequence[Statement],
+    candidates: Sequence[Sequence[Statement]],
+    judge: Judge,
+    *,
+    one_hit_settles_memory: bool = False,
+) -> Requests:
+    """Judge statements against their candidates until each has a hit or no candidate is left.
+
+    Args:
+        older: The statements that may be stale.
+        candidates: For each, the newer statements that may contradict it, newest first.
+        judge: Scores the pairs.
+        one_hit_settles_memory: Stop with a memory as soon as one of its statements has a hit.
+
+    Returns:
+        For each statement the hit with the newest contradicting statement, or None.
+    """
+    hits: list[Hit | None] = [None] * len(older)
+    position = [0] * len(older)
+    settled: set[int] = set()
+    width = 1
+    active = [i for i in range(len(older)) if candidates[i]]
+    while active:
+        asked = [(i, c) for i in active for c in candidates[i][position[i] : position[i] + width]]
+        scores = yield from judge.scores([(older[i].text, c.text) for i, c in asked])
+        for (i, candidate), score in zip(asked, scores, strict=True):
+            if hits[i] is None and score is not None and judge.is_conflict(score):
+                hits[i] = Hit(candidate, score)
+                settled.add(older[i].memory)
+        for i in active:
+            position[i] += width
+        active = [
+            i
+            for i in active
+            if hits[i] is None
+            and position[i] < len(candidates[i])
+            and not (one_hit_settles_memory and older[i].memory in settled)
+        ]
+        width *= 2
+    return hits

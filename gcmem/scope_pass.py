@@ -1,0 +1,280 @@
+"""One pass over the memories of one scope: explicit rules, then kappa, then Phi_T."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from gcmem.collection import Conflict, Excision, Shadow
+from gcmem.detectors.base import ScoreArray, TextPair
+from gcmem.detectors.explicit import ExplicitDetector
+from gcmem.dominance import BoolMatrix, Dominance, TieBreaker, UndatedPolicy
+from gcmem.excision import says_something
+from gcmem.memory import Memory
+from gcmem.rounds import Gate, Hit, Judge, Statement, walk
+from gcmem.sentences import Span, clauses, split_statements
+
+__all__ = ["ScopeOutcome", "ScopePass"]
+
+Steps = Generator[list[TextPair], ScoreArray | None, None]
+
+
+@dataclass(slots=True)
+class ScopeOutcome:
+    """What was decided in one scope, by position of the memory in that scope.
+
+    Attributes:
+        shadows: Memories that are no longer true as a whole.
+        excisions: Parts that are no longer true, of memories that stay.
+        conflicts: Pairs that time could not decide.
+    """
+
+    shadows: dict[int, Shadow] = field(default_factory=dict)
+    excisions: dict[int, list[Excision]] = field(default_factory=dict)
+    conflicts: list[Conflict] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ScopePass:
+    """Judges the memories of one scope. `run` is a generator: it yields pairs, is sent scores.
+
+    Attributes:
+        memories: The memories of the scope.
+        judge: Scores pairs.
+        explicit: Decides by metadata.
+        gate: Leaves pairs out before they are judged, or None.
+        now: The time of reading.
+        by_sentence: Judge sentence by sentence instead of whole chunks.
+        whole_only: One contradicted statement takes the whole memory.
+        undated: What becomes of undated memories.
+        tie_breaker: Orders memories of the same time.
+        outcome: What was decided, filled by `run`.
+    """
+
+    memories: Sequence[Memory]
+    judge: Judge
+    explicit: ExplicitDetector
+    gate: Gate | None
+    now: datetime
+    by_sentence: bool
+    whole_only: bool
+    undated: UndatedPolicy
+    tie_breaker: TieBreaker | None
+    outcome: ScopeOutcome = field(default_factory=ScopeOutcome)
+    _statements: list[list[Statement]] = field(default_factory=list)
+    _row: dict[Statement, int] = field(default_factory=dict)
+    _allowed: BoolMatrix | None = None
+
+    def run(self) -> Steps:
+        """Decide every memory of the scope."""
+        dominance = Dominance.of(
+            self.memories, now=self.now, undated=self.undated, tie_breaker=self.tie_breaker
+        )
+        for i in np.flatnonzero(dominance.expired).tolist():
+            self.outcome.shadows[i] = Shadow(self.memories[i], None, 1.0, "expired")
+        settled = self._apply_explicit(dominance)
+        self.judge.stats.pairs_explicit += len(self.outcome.shadows) + len(self.outcome.conflicts)
+        if isinstance(self.judge.detector, ExplicitDetector):
+            return
+        self._split(dominance)
+        contradicted = yield from self._judge_newer(dominance, settled)
+        yield from self._judge_undecided(dominance, settled, contradicted)
+
+    def _apply_explicit(self, dominance: Dominance) -> BoolMatrix:
+        """Apply links and slots; give the pairs that need no model any more."""
+        settled = np.zeros_like(dominance.may_shadow)
+        linked = {link for memory in self.memories for link in memory.supersedes}
+        ruled = np.array([m.key is not None or m.id in linked for m in self.memories], dtype=bool)
+        for j in dominance.newest_first:
+            for i in np.flatnonzero(dominance.may_shadow[:, j] & ruled).tolist():
+                verdict = self.explicit.verdict(self.memories[i], self.memories[j])
+                if verdict is None:
+                    continue
+                settled[i, j] = True
+                if verdict.conflict and i not in self.outcome.shadows:
+                    by = self.memories[j]
+                    self.outcome.shadows[i] = Shadow(self.memories[i], by, 1.0, verdict.reason)
+        for i, j in np.argwhere(dominance.undecided).tolist():
+            if not (ruled[i] or ruled[j]) or {i, j} & self.outcome.shadows.keys():
+                continue
+            first, second = self.memories[i], self.memories[j]
+            verdict = self.explicit.verdict(first, second) or self.explicit.verdict(second, first)
+            if verdict is not None:
+                settled[i, j] = True
+                if verdict.conflict:
+                    self.outcome.conflicts.append(
+                        Conflict(first, second, 1.0, _why_undecided(first, second))
+                    )
+        return settled
+
+    def _split(self, dominance: Dominance) -> None:
+        """Split the memories into statements, and ask the gate about all of them at once."""
+        self._statements = [
+            [Statement(position, span) for span in self._spans(memory)]
+            for position, memory in enumerate(self.memories)
+        ]
+        flat = [statement for group in self._statements for statement in group]
+        self._row = {statement: row for row, statement in enumerate(flat)}
+        sizes = np.array([len(group) for group in self._statements], dtype=np.int64)
+        weight = np.outer(sizes, sizes)
+        self.judge.stats.pairs_possible += int(weight[dominance.may_shadow].sum())
+        self.judge.stats.pairs_possible += 2 * int(weight[dominance.undecided].sum())
+        if self.gate is not None and (dominance.may_shadow.any() or dominance.undecided.any()):
+            texts = [statement.text for statement in flat]
+            self._allowed = self.gate.allowed(texts, texts)
+
+    def _spans(self, memory: Memory) -> tuple[Span, ...]:
+        if self.by_sentence:
+            return split_statements(memory.text)
+        return (Span(0, 0, len(memory.text), memory.text),)
+
+    def _judge_newer(self, dominance: Dominance, settled: BoolMatrix) -> _Contradicted:
+        """Judge each memory against those that may shadow it, and apply Phi_T."""
+        older: list[Statement] = []
+        candidates: list[list[Statement]] = []
+        for i in range(len(self.memories)):
+            if i in self.outcome.shadows:
+                continue
+            allowed = dominance.may_shadow[i] & ~settled[i]
+            newer = [s for j in dominance.newest_first if allowed[j] for s in self._statements[j]]
+            for statement in self._statements[i]:
+                older.append(statement)
+                candidates.append(self._through_gate(statement, newer))
+        hits = yield from walk(
+            older, candidates, self.judge, one_hit_settles_memory=self.whole_only
+        )
+        found = {s: hit for s, hit in zip(older, hits, strict=True) if hit is not None}
+        parts: dict[Statement, list[tuple[Statement, Hit | None]]] = {}
+        if self.by_sentence and not self.whole_only:
+            reach = dict(zip(older, candidates, strict=True))
+            parts = yield from self._judge_clauses(list(found), reach)
+        by_memory: dict[int, dict[Statement, Hit]] = {}
+        for statement, hit in found.items():
+            by_memory.setdefault(statement.memory, {})[statement] = hit
+        for position, own in by_memory.items():
+            self._decide(position, own, parts)
+        return set(found)
+
+    def _through_gate(self, statement: Statement, newer: list[Statement]) -> list[Statement]:
+        if self._allowed is None or not newer:
+            return newer
+        row = self._allowed[self._row[statement]]
+        passed = [other for other in newer if row[self._row[other]]]
+        self.judge.stats.pairs_gated += len(newer) - len(passed)
+        return passed
+
+    def _judge_clauses(
+        self, contradicted: list[Statement], reach: dict[Statement, list[Statement]]
+    ) -> Generator[
+        list[TextPair],
+        ScoreArray | None,
+        dict[Statement, list[tuple[Statement, Hit | None]]],
+    ]:
+        """Judge the clauses of contradicted compound sentences one by one."""
+        pieces: list[Statement] = []
+        for statement in contradicted:
+            text = self.memories[statement.memory].text[statement.span.body : statement.span.end]
+            shift = statement.span.body
+            found = clauses(text)
+            if len(found) > 1:
+                pieces += [
+                    Statement(
+                        statement.memory,
+                        Span(s.start + shift, s.body + shift, s.end + shift, s.text),
+                        statement,
+                    )
+                    for s in found
+                ]
+        owners = [piece.part_of for piece in pieces]
+        hits = yield from walk(
+            pieces, [reach[owner] for owner in owners if owner is not None], self.judge
+        )
+        parts: dict[Statement, list[tuple[Statement, Hit | None]]] = {}
+        for owner, piece, hit in zip(owners, pieces, hits, strict=True):
+            if owner is not None:
+                parts.setdefault(owner, []).append((piece, hit))
+        return parts
+
+    def _decide(
+        self,
+        position: int,
+        contradicted: dict[Statement, Hit],
+        parts: dict[Statement, list[tuple[Statement, Hit | None]]],
+    ) -> None:
+        """Turn the hits on one memory's statements into a shadow or into excisions."""
+        memory = self.memories[position]
+        cuts: list[Excision] = []
+        whole = dict(contradicted)
+        for statement in contradicted:
+            clause_hits = parts.get(statement, [])
+            if any(hit for _, hit in clause_hits) and not all(hit for _, hit in clause_hits):
+                del whole[statement]
+                cuts += self._partial(memory, clause_hits)
+        rest = [s for s in self._statements[position] if s not in contradicted]
+        stays = bool(cuts) or any(says_something(statement.text) for statement in rest)
+        if whole and (self.whole_only or not stays):
+            order = self._statements[position]
+            hit = whole[min(whole, key=order.index)]
+            self.outcome.shadows[position] = Shadow(
+                memory, self.memories[hit.by.memory], hit.score, self.judge.detector.name
+            )
+            return
+        cuts += [self._excision(memory, s.span, hit) for s, hit in whole.items()]
+        if cuts:
+            self.outcome.excisions[position] = sorted(cuts, key=lambda part: part.start)
+
+    def _partial(
+        self, memory: Memory, clause_hits: list[tuple[Statement, Hit | None]]
+    ) -> list[Excision]:
+        """Cut contradicted clauses at the end of a sentence; only mark those before a kept one."""
+        last_kept = max(i for i, (_, hit) in enumerate(clause_hits) if hit is None)
+        return [
+            self._excision(memory, piece.span, hit, cut=i > last_kept)
+            for i, (piece, hit) in enumerate(clause_hits)
+            if hit is not None
+        ]
+
+    def _excision(self, memory: Memory, span: Span, hit: Hit, *, cut: bool = True) -> Excision:
+        by = self.memories[hit.by.memory]
+        reason = self.judge.detector.name
+        return Excision(memory, span.start, span.end, by, hit.score, reason, cut)
+
+    def _judge_undecided(
+        self, dominance: Dominance, settled: BoolMatrix, contradicted: set[Statement]
+    ) -> Steps:
+        """Judge, both ways, pairs that neither may shadow, so that a conflict can be shown."""
+        pairs = [
+            (i, j)
+            for i, j in np.argwhere(dominance.undecided & ~settled).tolist()
+            if not {i, j} & self.outcome.shadows.keys()
+        ]
+        older: list[Statement] = []
+        candidates: list[list[Statement]] = []
+        for number, (i, j) in enumerate(pairs):
+            for left, right in ((i, j), (j, i)):
+                standing = [s for s in self._statements[right] if s not in contradicted]
+                for statement in self._statements[left]:
+                    if statement not in contradicted:
+                        older.append(Statement(number, statement.span, statement))
+                        candidates.append(self._through_gate(statement, standing))
+        hits = yield from walk(older, candidates, self.judge, one_hit_settles_memory=True)
+        best: dict[int, float] = {}
+        for statement, hit in zip(older, hits, strict=True):
+            if hit is not None:
+                best[statement.memory] = max(hit.score, best.get(statement.memory, 0.0))
+        for number, score in best.items():
+            first, second = (self.memories[position] for position in pairs[number])
+            reason = _why_undecided(first, second)
+            self.outcome.conflicts.append(Conflict(first, second, score, reason))
+
+
+_Contradicted = Generator[list[TextPair], ScoreArray | None, "set[Statement]"]
+
+
+def _why_undecided(first: Memory, second: Memory) -> str:
+    if first.timestamp is None or second.timestamp is None:
+        return "undated"
+    return "same time" if first.timestamp == second.timestamp else "authority"

@@ -1,0 +1,91 @@
+"""Changes of training pairs that keep or turn their label: names, surface, length of the chunk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+from gcmem.training.corpus_files import Family
+from gcmem.training.frames import load_entities
+from gcmem.training.pairs import LabelledPair
+from gcmem.training.surface import vary_surface
+
+_WORD = re.compile(r"\b[A-Z][a-zà-öø-ÿ]{2,}\b")
+_NO_NAMES = frozenset(
+    "The This That These Those User Our Your His Her Its Their Team Company Service Project Office"
+    " School Room House Street Shop App Site Road Club North South East West New Old Doctor Uncle"
+    " Aunt Mister Saint City Bank Hotel Hospital Library Museum Department".split()
+)
+
+
+def names_of_entities(families: Sequence[Family]) -> tuple[str, ...]:
+    """The names in the entities of the families and of the frames, sorted."""
+    texts = [family.entity for family in families]
+    texts += [entity for entities in load_entities().values() for entity in entities]
+    found = {word for text in texts for word in _WORD.findall(text)}
+    return tuple(sorted(found - _NO_NAMES))
+
+
+class Augmenter:
+    """Varies pairs: other names in both texts, another name in one, surface, longer chunks.
+
+    No change depends on the label, except that another name in the newer text alone turns the pair
+    into ``neither``.
+    """
+
+    def __init__(self, names: Sequence[str], random: Random) -> None:
+        self.names = tuple(names)
+        self._known = frozenset(names)
+        self.random = random
+
+    def vary(self, pair: LabelledPair, *, filler: str = "") -> LabelledPair:
+        """A varied pair; `filler` is a statement that may be added to make a text longer."""
+        random = self.random
+        shared = sorted(self._known.intersection(_words(pair.older)) & set(_words(pair.newer)))
+        if shared and random.random() < 0.35:
+            pair = self.rename(pair, shared)
+        elif shared and pair.label != "neither" and random.random() < 0.08:
+            pair = self.rename_in_newer(pair, shared[0])
+        older, newer = pair.older, pair.newer
+        if filler and random.random() < 0.06:
+            newer = _joined(newer, filler, random)
+        elif filler and random.random() < 0.03:
+            older = _joined(older, filler, random)
+        if random.random() < 0.3:
+            older = vary_surface(older, random, year=2025)
+            newer = vary_surface(newer, random, year=2026)
+        return replace(pair, older=older, newer=newer)
+
+    def rename(self, pair: LabelledPair, shared: Sequence[str]) -> LabelledPair:
+        """The pair with other names, the same ones in both texts."""
+        texts = [pair.older, pair.newer]
+        for name in shared:
+            other = self.random.choice(self.names)
+            if not any(other in text for text in texts):
+                texts = [_replaced(text, name, other) for text in texts]
+        return replace(pair, older=texts[0], newer=texts[1])
+
+    def rename_in_newer(self, pair: LabelledPair, name: str) -> LabelledPair:
+        """The pair with another name in the newer text: it is about somebody else then."""
+        other = self.random.choice(self.names)
+        if other in pair.older or other in pair.newer:
+            return pair
+        newer = _replaced(pair.newer, name, other)
+        return replace(pair, newer=newer, label="neither", kind="other_entity_renamed")
+
+
+@cache
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text))
+
+
+def _replaced(text: str, name: str, other: str) -> str:
+    return re.sub(rf"\b{re.escape(name)}\b", other, text)
+
+
+def _joined(text: str, filler: str, random: Random) -> str:
+    first, second = (text, filler) if random.random() < 0.5 else (filler, text)
+    return f"{first}{'' if first[-1:] in '.!?' else '.'} {second}"
