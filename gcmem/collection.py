@@ -120,6 +120,9 @@ class CollectionStats:
         pairs_explicit: Conflicts decided by links, slots or validity, with no model.
         pairs_unjudged: Pairs left out because a budget or an error ended the judging.
         pairs_refused: Pairs that the detector cannot judge, such as other languages.
+        stages: How many pairs each stage decided: "explicit", "gate", and the detector by its
+            name; a cascade by the name of the stage that gave the verdict. A verdict from the
+            cache counts for the stage that once gave it.
         seconds: Wall time.
     """
 
@@ -130,7 +133,13 @@ class CollectionStats:
     pairs_explicit: int = 0
     pairs_unjudged: int = 0
     pairs_refused: int = 0
+    stages: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+
+    def count_stage(self, stage: str, pairs: int = 1) -> None:
+        """Add pairs to those that a stage decided."""
+        if pairs:
+            self.stages[stage] = self.stages.get(stage, 0) + pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +220,7 @@ class Collection:
             "pairs_judged": self.stats.pairs_judged,
             "pairs_unjudged": self.stats.pairs_unjudged,
             "cache_hits": self.stats.cache_hits,
+            "stages": dict(self.stats.stages),
             "milliseconds": round(self.stats.seconds * 1000, 3),
         }
 

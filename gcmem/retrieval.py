@@ -116,6 +116,13 @@ class RetrievalPlan:
                 are those of this scope. None: records of every scope, and the short-term chunks
                 that have none.
         """
+        retrieved, recent = yield from self._gather(query, scope)
+        return unite(retrieved, recent)
+
+    def _gather(
+        self, query: str, scope: ScopeLike
+    ) -> Generator[Step, Any, tuple[list[Memory], list[Memory]]]:
+        """Give what was retrieved and what is recent, apart."""
         queries = (query,)
         if self.expands:
             expanded = yield Expand(query)
@@ -125,9 +132,8 @@ class RetrievalPlan:
         if scope is not None:
             own = to_scope(scope)
             found = [memory for memory in found if memory.scope == own]
-        if self.short_term is not None:
-            found = unite(found, self.short_term.recent(scope or ()))
-        return found
+        recent = [] if self.short_term is None else self.short_term.recent(scope or ())
+        return found, recent
 
     def run(
         self,
@@ -138,16 +144,14 @@ class RetrievalPlan:
         scope: ScopeLike = None,
     ) -> Generator[Step, Any, Retrieved]:
         """Retrieve: the candidate set, the collection over it, and the cut to k."""
-        found = yield from self.candidates(query, scope)
+        retrieved, recent = yield from self._gather(query, scope)
+        found = unite(retrieved, recent)
         collection: Collection = yield Collect(query, found, as_of, history)
-        recent_ids = (
-            {m.id for m in self.short_term.recent(scope or ())} if self.short_term else set()
-        )
         shown: list[Memory] = []
         positions: list[int] = []
-        room = len(found) if self.k is None else self.k
+        room = len(retrieved) if self.k is None else self.k
         for memory, position in zip(collection.kept, collection.kept_indices, strict=True):
-            if memory.id not in recent_ids:
+            if position < len(retrieved):
                 if room == 0:
                     continue
                 room -= 1

@@ -7,8 +7,9 @@ memory conflicts, this gives the same kept set as judging every pair.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
@@ -117,6 +118,18 @@ class Judge:
         """Whether a score is a verdict that removes; no score and NaN are none."""
         return score is not None and score >= self.threshold
 
+    def decided_by(self, pair: TextPair, score: float) -> str:
+        """Name the stage behind a verdict: the detector, or the one that it names itself."""
+        ask: Callable[[TextPair, float], str] | None = getattr(self.detector, "decided_by", None)
+        return self.detector.name if ask is None else ask(pair, score)
+
+    def _know(self, scores: Mapping[TextPair, float]) -> None:
+        """Take scores over, and count the verdicts among them for the stage that gave them."""
+        self._known.update(scores)
+        for pair, score in scores.items():
+            if not math.isnan(score):
+                self.stats.count_stage(self.decided_by(pair, score))
+
     def _settle_without_model(self, pairs: list[TextPair]) -> list[TextPair]:
         """Equal texts never conflict; text that the detector cannot judge gets no verdict."""
         can_judge = getattr(self.detector, "can_judge", None)
@@ -140,7 +153,7 @@ class Judge:
         rest: list[TextPair] = []
         for pair, key in keys.items():
             if key in found:
-                self._known[pair] = found[key]
+                self._know({pair: found[key]})
                 self.stats.cache_hits += 1
             else:
                 rest.append(pair)
@@ -180,10 +193,11 @@ class Judge:
     def _keep(self, batch: list[TextPair], scores: ScoreArray) -> None:
         self.stats.pairs_judged += len(batch)
         fresh = {pair: float(score) for pair, score in zip(batch, scores, strict=True)}
-        self.stats.pairs_refused += sum(score != score for score in fresh.values())  # noqa: PLR0124
-        self._known.update(fresh)
+        self._know(fresh)
+        verdicts = {pair: score for pair, score in fresh.items() if not math.isnan(score)}
+        self.stats.pairs_refused += len(fresh) - len(verdicts)
         if self.cache is not None:
-            self.cache.put_many({self._key(pair): score for pair, score in fresh.items()})
+            self.cache.put_many({self._key(pair): score for pair, score in verdicts.items()})
 
     def _key(self, pair: TextPair) -> bytes:
         return verdict_key(self.detector.name, *pair, self.query)

@@ -76,7 +76,9 @@ class ScopePass:
         for i in np.flatnonzero(dominance.expired).tolist():
             self.outcome.shadows[i] = Shadow(self.memories[i], None, 1.0, "expired")
         settled = self._apply_explicit(dominance)
-        self.judge.stats.pairs_explicit += len(self.outcome.shadows) + len(self.outcome.conflicts)
+        decided = len(self.outcome.shadows) + len(self.outcome.conflicts)
+        self.judge.stats.pairs_explicit += decided
+        self.judge.stats.count_stage("explicit", decided)
         if isinstance(self.judge.detector, ExplicitDetector):
             return
         self._split(dominance)
@@ -164,6 +166,7 @@ class ScopePass:
         row = self._allowed[self._row[statement]]
         passed = [other for other in newer if row[self._row[other]]]
         self.judge.stats.pairs_gated += len(newer) - len(passed)
+        self.judge.stats.count_stage("gate", len(newer) - len(passed))
         return passed
 
     def _judge_clauses(
@@ -217,9 +220,11 @@ class ScopePass:
         stays = bool(cuts) or any(says_something(statement.text) for statement in rest)
         if whole and (self.whole_only or not stays):
             order = self._statements[position]
-            hit = whole[min(whole, key=order.index)]
+            first = min(whole, key=order.index)
+            hit = whole[first]
+            reason = self.judge.decided_by((first.text, hit.by.text), hit.score)
             self.outcome.shadows[position] = Shadow(
-                memory, self.memories[hit.by.memory], hit.score, self.judge.detector.name
+                memory, self.memories[hit.by.memory], hit.score, reason
             )
             return
         cuts += [self._excision(memory, s.span, hit) for s, hit in whole.items()]
@@ -239,7 +244,7 @@ class ScopePass:
 
     def _excision(self, memory: Memory, span: Span, hit: Hit, *, cut: bool = True) -> Excision:
         by = self.memories[hit.by.memory]
-        reason = self.judge.detector.name
+        reason = self.judge.decided_by((span.text, hit.by.text), hit.score)
         return Excision(memory, span.start, span.end, by, hit.score, reason, cut)
 
     def _judge_undecided(

@@ -2,12 +2,64 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gcmem.detectors.base import AsyncDetector, Calibration, Detector, ScoreArray, TextPair
 
-__all__ = ["AsyncDetector", "Calibration", "Detector", "ScoreArray", "TextPair", "load_detector"]
+if TYPE_CHECKING:
+    from gcmem.detectors.bundled import BundledDetector
+    from gcmem.detectors.calibration import calibrate, calibrated
+    from gcmem.detectors.cascade import CascadeDetector
+    from gcmem.detectors.cross_encoder import CrossEncoderDetector
+    from gcmem.detectors.explicit import ExplicitDetector
+    from gcmem.detectors.llm import LLMDetector
+    from gcmem.detectors.saved import save_detector
+    from gcmem.detectors.slots import SlotAnnotator
+    from gcmem.detectors.sqlite_cache import SQLiteVerdictCache
+
+__all__ = [
+    "AsyncDetector",
+    "BundledDetector",
+    "Calibration",
+    "CascadeDetector",
+    "CrossEncoderDetector",
+    "Detector",
+    "ExplicitDetector",
+    "LLMDetector",
+    "SQLiteVerdictCache",
+    "ScoreArray",
+    "SlotAnnotator",
+    "TextPair",
+    "calibrate",
+    "calibrated",
+    "load_detector",
+    "save_detector",
+]
+
+_HOMES: Final = {
+    "BundledDetector": "bundled",
+    "CascadeDetector": "cascade",
+    "CrossEncoderDetector": "cross_encoder",
+    "ExplicitDetector": "explicit",
+    "LLMDetector": "llm",
+    "SQLiteVerdictCache": "sqlite_cache",
+    "SlotAnnotator": "slots",
+    "calibrate": "calibration",
+    "calibrated": "calibration",
+    "save_detector": "saved",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a detector when it is first asked for, so that `import gcmem` stays light."""
+    from importlib import import_module  # noqa: PLC0415
+
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def load_detector(name: str | Path = "bundled", **options: Any) -> Detector:
@@ -18,12 +70,17 @@ def load_detector(name: str | Path = "bundled", **options: Any) -> Detector:
             (links and slots in metadata, no model), a folder that `gcmem train` or
             `gcmem calibrate` wrote, or an NLI cross-encoder by its Hugging Face name or folder
             (extra ``nli``).
-        **options: Passed to the detector's class.
+        **options: Passed to the detector's class (``direction="both"`` for a cross-encoder).
 
     Raises:
-        ValueError: The name is empty.
-        ImportError: The detector needs an extra that is not installed; the message names it.
+        ValueError: The name is empty, or a folder holds no detector.
+        ImportError: At the first score: the detector needs an extra that is not installed; the
+            message names it.
         FileNotFoundError: The name looks like a path and nothing is there.
+
+    Example:
+        >>> load_detector("explicit").name
+        'explicit'
     """
     text = str(name)
     if not text.strip():
@@ -37,4 +94,37 @@ def load_detector(name: str | Path = "bundled", **options: Any) -> Detector:
         from gcmem.detectors.bundled import BundledDetector  # noqa: PLC0415
 
         return BundledDetector(**options)
-    raise NotImplementedError(text)
+    folder = Path(text).expanduser()
+    if folder.is_dir():
+        return _from_folder(folder, options)
+    if isinstance(name, Path) or _looks_like_a_path(text):
+        msg = f"there is no folder {text!r} to load a detector from."
+        raise FileNotFoundError(msg)
+    from gcmem.detectors.cross_encoder import CrossEncoderDetector  # noqa: PLC0415
+
+    return CrossEncoderDetector(text, **options)
+
+
+def _from_folder(folder: Path, options: dict[str, Any]) -> Detector:
+    if (folder / "detector.json").is_file():
+        from gcmem.detectors.saved import load_saved  # noqa: PLC0415
+
+        return load_saved(folder, **options)
+    if (folder / "conflict.onnx").is_file():
+        from gcmem.detectors.bundled import BundledDetector  # noqa: PLC0415
+
+        return BundledDetector(folder, **options)
+    if (folder / "config.json").is_file():
+        from gcmem.detectors.cross_encoder import CrossEncoderDetector  # noqa: PLC0415
+
+        return CrossEncoderDetector(folder, **options)
+    msg = (
+        f"the folder {str(folder)!r} holds no detector: no detector.json (gcmem calibrate), "
+        "no conflict.onnx (gcmem train), no config.json (Hugging Face)."
+    )
+    raise ValueError(msg)
+
+
+def _looks_like_a_path(text: str) -> bool:
+    """Hugging Face names are "name" or "owner/name", without a leading dot, slash or tilde."""
+    return text.startswith((".", "~", os.sep, "/")) or "\\" in text or text.count("/") > 1

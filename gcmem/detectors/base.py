@@ -40,8 +40,10 @@ class Detector(Protocol):
 
     Implement these three attributes and one method. A detector may also offer
     ``ascore(pairs, query=None)`` (a coroutine, see `AsyncDetector`), ``gate`` (a cheap test of
-    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`) and ``can_judge(text)``
-    (False for text it must not guess about, such as another language).
+    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``can_judge(text)`` (False for
+    text it must not guess about, such as another language), ``uses_query`` (False where the
+    verdict does not depend on the question) and ``decided_by(pair, score)`` (the name of the
+    stage behind a verdict, where it has several).
 
     Attributes:
         name: Names the detector and its version; verdicts are cached under it.

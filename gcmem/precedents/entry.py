@@ -109,6 +109,10 @@ class Entry:
         """Give what `undo_revocation` needs to bring the record back byte for byte."""
         return json.dumps({name: getattr(self, name) for name in _UNDONE}, separators=(",", ":"))
 
+    def restored_state(self) -> State:
+        """Give the state that undoing the last revocation leads to."""
+        return State.ACTIVE if self.undo is None else State(json.loads(self.undo)["state"])
+
     def undo_revocation(self) -> None:
         """Be again what the snapshot holds, plus whatever evidence came since."""
         if self.undo is None:

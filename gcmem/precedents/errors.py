@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 __all__ = [
-    "ActiveConflictError",
     "LedgerBusyError",
     "LedgerClosedError",
     "LedgerFileError",
     "PrecedentError",
+    "PrecedentStateError",
     "TrialError",
     "UnknownPrecedentError",
 ]
@@ -38,8 +38,8 @@ class UnknownPrecedentError(PrecedentError, LookupError):
     """No precedent has this id."""
 
 
-class ActiveConflictError(PrecedentError):
-    """The change would contradict the present state, such as two Active values of one key."""
+class PrecedentStateError(PrecedentError):
+    """The precedent's state does not allow it, such as restoring beside another Active value."""
 
 
 class TrialError(PrecedentError):

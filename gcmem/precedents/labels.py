@@ -16,6 +16,7 @@ __all__ = [
     "checked_text",
     "decode_scope",
     "encode_scope",
+    "forget_texts",
     "from_microseconds",
     "match_key",
     "microseconds_now",
@@ -96,6 +97,12 @@ def to_microseconds(name: str, value: TimeLike) -> int:
     except (TypeError, ValueError) as error:
         msg = f"{name}: {error}"
         raise type(error)(msg) from error
+
+
+def forget_texts() -> None:
+    """Drop every text that this module remembers for speed, as a purge demands."""
+    match_key.cache_clear()
+    _encoded.cache_clear()
 
 
 def from_microseconds(value: int) -> datetime:

@@ -151,16 +151,15 @@ class KeyLifecycle:
     def _write(self, entry: Entry, event: Event, authority: float) -> None:
         blocked: Cause | None = None
         for rival in self._rivals(entry):
-            self._count_conflict(rival, event, outcome=False)
+            if authority >= rival.authority:
+                self._count_conflict(rival, event, outcome=False)
             if self.exclusive:
                 blocked = blocked or obstacle(
                     rival, authority, explicit=True, cardinality=self.cardinality
                 )
         if blocked:
             if entry.state is None:
-                self._move(
-                    entry, State.HYPOTHESIS, blocked, self._standing(blocked), event.at
-                )
+                self._move(entry, State.HYPOTHESIS, blocked, self._standing(blocked), event.at)
             return
         self._take_over(entry, event, Cause.WRITTEN, f"written by {self.policy.strategy}")
         keep = self.policy.keep
@@ -283,12 +282,10 @@ class KeyLifecycle:
         elif kind is EventKind.REVOKE and before is not State.REVOKED:
             undo = entry.snapshot()
             entry.pinned = False
-            self._move(
-                entry, State.REVOKED, Cause.REVOKED_BY_HAND, event.detail or "", event.at
-            )
+            self._move(entry, State.REVOKED, Cause.REVOKED_BY_HAND, event.detail or "", event.at)
             entry.undo, entry.updated_at = undo, event.at
         elif kind is EventKind.RESTORE and before is State.REVOKED:
-            if not (self.exclusive and self.active()):
+            if not (self.exclusive and entry.restored_state() is State.ACTIVE and self.active()):
                 self._restore(entry, event.at)
         elif kind in {EventKind.PIN, EventKind.UNPIN} and before is not None:
             entry.pinned = kind is EventKind.PIN

@@ -13,7 +13,7 @@ from gcmem.timestamps import TimeLike
 __all__ = [
     "Cardinality",
     "Cause",
-    "Conflict",
+    "OpenConflict",
     "Evidence",
     "Observation",
     "Precedent",
@@ -146,7 +146,7 @@ class Transition:
         cause: The rule that fired.
         reason: The same as a sentence, with the figures.
         support: Support after the transition.
-        conflict: Conflict after the transition.
+        conflict: OpenConflict after the transition.
     """
 
     precedent_id: str
@@ -187,7 +187,7 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class OpenConflict:
     """A contradiction that the ledger keeps open because no rule may decide it.
 
     Attributes:

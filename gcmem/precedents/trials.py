@@ -104,6 +104,7 @@ class Trials:
         self._threshold = threshold
         self._left = budget
         self._lock = threading.Lock()
+        self._running: set[str] = set()
 
     @property
     def left(self) -> int | None:
@@ -114,22 +115,35 @@ class Trials:
         """Run one whole trial of a candidate.
 
         Returns:
-            The report, or None if the budget does not pay for a whole trial.
+            The report, or None if the budget does not pay for a whole trial or another thread is
+            trying the same candidate.
 
         Raises:
             TrialError: The callable raised or did not answer with a bool.
         """
-        with self._lock:
-            if self._left is not None:
-                if self._left < len(self._runs):
-                    return None
-                self._left -= len(self._runs)
-        outcomes = tuple(
-            (kind, self._execute(Trial(kind, candidate, incumbent))) for kind in self._runs
-        )
+        if not self._begin(candidate.id):
+            return None
+        try:
+            outcomes = tuple(
+                (kind, self._execute(Trial(kind, candidate, incumbent))) for kind in self._runs
+            )
+        finally:
+            with self._lock:
+                self._running.discard(candidate.id)
         share = sum(positive for _, positive in outcomes) / len(outcomes)
         supported = any(positive for kind, positive in outcomes if kind is TrialKind.SUPPORT)
         return TrialReport(outcomes, share >= self._threshold and supported)
+
+    def _begin(self, candidate_id: str) -> bool:
+        with self._lock:
+            if candidate_id in self._running:
+                return False
+            if self._left is not None:
+                if self._left < len(self._runs):
+                    return False
+                self._left -= len(self._runs)
+            self._running.add(candidate_id)
+            return True
 
     def _execute(self, trial: Trial) -> bool:
         subject = f"the {trial.kind} trial of precedent {trial.candidate.id}"

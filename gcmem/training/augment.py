@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from random import Random
 
-from gcmem.training.corpus_files import Family
+from gcmem.training.corpus_files import Family, Group
 from gcmem.training.frames import load_entities
 from gcmem.training.pairs import LabelledPair
 from gcmem.training.surface import vary_surface
@@ -29,6 +29,17 @@ def names_of_entities(families: Sequence[Family]) -> tuple[str, ...]:
     return tuple(sorted(found - _NO_NAMES))
 
 
+def names_of_group(group: Group) -> frozenset[str]:
+    """The names that a group is about: capitalised in its older and in half of its newer texts."""
+    newer = [text for text, _, _ in group.newer]
+    lower = {word for text in [group.older, *newer] for word in re.findall(r"\b[a-z]+\b", text)}
+    return frozenset(
+        word
+        for word in set(_words(group.older)) - _NO_NAMES
+        if word.lower() not in lower and sum(word in _words(text) for text in newer) >= len(newer) / 2
+    )
+
+
 class Augmenter:
     """Varies pairs: other names in both texts, another name in one, surface, longer chunks.
 
@@ -41,10 +52,19 @@ class Augmenter:
         self._known = frozenset(names)
         self.random = random
 
-    def vary(self, pair: LabelledPair, *, filler: str = "") -> LabelledPair:
-        """A varied pair; `filler` is a statement that may be added to make a text longer."""
+    def vary(
+        self, pair: LabelledPair, *, filler: str = "", names: frozenset[str] = frozenset()
+    ) -> LabelledPair:
+        """A varied pair.
+
+        Args:
+            pair: The pair.
+            filler: A statement that may be added to make a text longer.
+            names: Further names that may be replaced.
+        """
         random = self.random
-        shared = sorted(self._known.intersection(_words(pair.older)) & set(_words(pair.newer)))
+        known = self._known | names if names else self._known
+        shared = sorted(known.intersection(_words(pair.older)) & set(_words(pair.newer)))
         if shared and random.random() < 0.35:
             pair = self.rename(pair, shared)
         elif shared and pair.label != "neither" and random.random() < 0.08:
@@ -77,7 +97,7 @@ class Augmenter:
         return replace(pair, newer=newer, label="neither", kind="other_entity_renamed")
 
 
-@cache
+@lru_cache(maxsize=200_000)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text))
 

@@ -18,7 +18,7 @@ CORPUS = Path(__file__).parent / "corpus"
 class Family:
     """One attribute of one entity: statements for each of its states and around them.
 
-    `states` maps a state's letter to (explicit, inferred) statements; `transitions` maps ("A", "B")
+    `labels` and `states` map a state's letter to its label and its (explicit, inferred) statements; `transitions` maps ("A", "B")
     to statements that announce the change.
     """
 
@@ -29,6 +29,7 @@ class Family:
     multi: bool
     query: str
     split: Split
+    labels: Mapping[str, str]
     states: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
     transitions: Mapping[tuple[str, str], tuple[str, ...]]
     compatible: tuple[str, ...]
@@ -42,6 +43,11 @@ class Family:
         found = [text for state in self.states.values() for part in state for text in part]
         found += [text for texts in self.transitions.values() for text in texts]
         return found + list(self.compatible)
+
+    def all_texts(self) -> list[str]:
+        """Every statement of the family."""
+        around = [*self.past, *self.other_entity, *self.nonfactual]
+        return self.statements() + around + [text for pair in self.same for text in pair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,7 @@ def _family(row: Mapping[str, Any]) -> Family:
         multi=row["cardinality"] == "multi",
         query=row["query"],
         split=row["split"],
+        labels={name: state["label"] for name, state in row["states"].items()},
         states=states,
         transitions=transitions,
         compatible=tuple(row["compatible"]),

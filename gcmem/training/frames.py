@@ -103,10 +103,12 @@ def load_frames(folder: Path = FRAMES_FOLDER) -> tuple[Frame, ...]:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             frame = _read_frame(json.loads(line), f"{path.name}, line {number}")
             if frame.id in frames:
-                raise FrameError(f"{path.name}, line {number}: id {frame.id!r} occurs twice")
+                message = f"{path.name}, line {number}: id {frame.id!r} occurs twice"
+                raise FrameError(message)
             frames[frame.id] = frame
     if not frames:
-        raise FrameError(f"{folder}: holds no frames")
+        message = f"{folder}: holds no frames"
+        raise FrameError(message)
     return tuple(frames.values())
 
 
@@ -120,11 +122,14 @@ def load_entities(folder: Path = FRAMES_FOLDER) -> Mapping[str, tuple[str, ...]]
 def _read_frame(row: Mapping[str, Any], where: str) -> Frame:
     fields = set(Frame.__slots__)
     if set(row) != fields:
-        raise FrameError(f"{where}: fields missing or unknown: {sorted(set(row) ^ fields)}")
+        message = f"{where}: fields missing or unknown: {sorted(set(row) ^ fields)}"
+        raise FrameError(message)
     if row["cardinality"] not in ("single", "multi"):
-        raise FrameError(f"{where}: cardinality is {row['cardinality']!r}, not single or multi")
+        message = f"{where}: cardinality is {row['cardinality']!r}, not single or multi"
+        raise FrameError(message)
     if row["split"] not in SPLITS:
-        raise FrameError(f"{where}: split is {row['split']!r}, allowed are {', '.join(SPLITS)}")
+        message = f"{where}: split is {row['split']!r}, allowed are {', '.join(SPLITS)}"
+        raise FrameError(message)
     for name in _WORDINGS:
         allowed = {"e", "k", "v", "old"} if name == "updates" else {"e", "k", "v"}
         _check_placeholders(row[name], "v", allowed, f"{where}, {name}")
@@ -132,9 +137,10 @@ def _read_frame(row: Mapping[str, Any], where: str) -> Frame:
     values = tuple((v,) if isinstance(v, str) else tuple(v) for v in row["values"])
     forms = [form.lower() for value in values for form in value]
     if len(set(forms)) != len(forms):
-        raise FrameError(f"{where}: a text occurs twice in values")
+        message = f"{where}: a text occurs twice in values"
+        raise FrameError(message)
     lists = {name: tuple(row[name]) for name in (*_WORDINGS, "similar_attribute", "similar_values")}
-    return Frame(**cast(Any, {**row, **lists, "values": values}))
+    return Frame(**cast("Any", {**row, **lists, "values": values}))
 
 
 def _check_placeholders(
@@ -143,7 +149,8 @@ def _check_placeholders(
     for wording in wordings:
         used = set(_PLACEHOLDER.findall(wording))
         if needed not in used or not used <= allowed:
-            raise FrameError(f"{where}: {wording!r} needs {{{needed}}} and may use {allowed}")
+            message = f"{where}: {wording!r} needs {{{needed}}} and may use {allowed}"
+            raise FrameError(message)
 
 
 def _config_key(entity: str) -> str:

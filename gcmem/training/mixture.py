@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from gcmem.training.augment import Augmenter, names_of_entities
+from gcmem.training.augment import Augmenter, names_of_entities, names_of_group
 from gcmem.training.corpus_files import CORPUS, Family, Group, read_families, read_groups
 from gcmem.training.families import cross_family_pairs, family_pairs
 from gcmem.training.fitting import Example
@@ -126,7 +126,8 @@ def _group_round(
         near = by_domain[group.domain] if random.random() < 0.5 else groups
         made += cross_group_pairs(group, near, random, count=shares.cross_groups)
         filler = random.choice(groups).older
-        result += [augmenter.vary(pair, filler=filler) for pair in made]
+        names = names_of_group(group)
+        result += [augmenter.vary(pair, filler=filler, names=names) for pair in made]
     return result
 
 

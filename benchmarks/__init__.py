@@ -1,0 +1,1 @@
+"""The experiments behind every figure that gcmem claims; run `python -m benchmarks`."""

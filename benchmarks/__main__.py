@@ -1,0 +1,26 @@
+"""`python -m benchmarks NAME [options]`: run one experiment, print its table, keep its figures."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+EXPERIMENTS = {
+    "field": "what users reported, as small cases: pass rate, stale dropped, needed kept",
+    "latency": "cost of a collection against judging every pair with the same model",
+    "ledger": "update and query cost of the precedent ledger at 1k, 100k and 1M records",
+}
+
+
+def main() -> int:
+    if len(sys.argv) < 2 or sys.argv[1] not in EXPERIMENTS:
+        print("usage: python -m benchmarks NAME [--help]\n")
+        for name, purpose in EXPERIMENTS.items():
+            print(f"  {name:<20} {purpose}")
+        return 0 if len(sys.argv) < 2 or sys.argv[1] in {"-h", "--help"} else 2
+    importlib.import_module(f"benchmarks.{sys.argv[1].replace('-', '_')}").main(sys.argv[2:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,320 @@
+"""Asks a model about many things: batches, retries, one repair, budget; blocking or not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import warnings
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from gcmem.detectors.chat import Prompt, Reply, chat_model
+
+__all__ = ["Asker", "InventedNumberWarning", "Reading", "Task", "Usage"]
+
+V = TypeVar("V")
+T = TypeVar("T")
+Steps: TypeAlias = Generator[Prompt | float, Reply | None, T]
+"""Yields a prompt to ask (and is sent the reply) or seconds to wait (and is sent None)."""
+
+_PROGRAMMING_ERRORS: Final = (
+    TypeError,
+    AttributeError,
+    NameError,
+    NotImplementedError,
+    ImportError,
+)
+_PASSING_STATUS: Final = frozenset({408, 409, 425, 429})
+
+
+class InventedNumberWarning(UserWarning):
+    """A model answered about something that it was not asked; that part was ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a model has cost since it was wrapped.
+
+    Attributes:
+        calls: Calls, with retries and repairs.
+        input_tokens: Tokens read, as far as the model reports them.
+        output_tokens: Tokens written, as far as the model reports them.
+        calls_without_counts: Answers that came without token counts.
+        retries: Calls repeated after an error.
+        repairs: Calls repeated because an answer was unreadable or incomplete.
+        invented: Answers about numbers that were never asked, ignored.
+        unanswered: Items left without an answer.
+        from_log_probabilities: Items whose score was read from log-probabilities.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    calls_without_counts: int = 0
+    retries: int = 0
+    repairs: int = 0
+    invented: int = 0
+    unanswered: int = 0
+    from_log_probabilities: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[V]):
+    """What was read from one answer.
+
+    Attributes:
+        answers: By number, what is usable.
+        invented: Numbers in the answer that were not asked.
+        problem: Why something is missing, in our own words; it goes into the repair prompt.
+        from_log_probabilities: How many answers came from log-probabilities.
+    """
+
+    answers: Mapping[int, V]
+    invented: Sequence[object] = field(default=())
+    problem: str = ""
+    from_log_probabilities: int = 0
+
+
+class Task(Protocol[V]):
+    """Numbered items that a model is asked about."""
+
+    def prompt(self, numbers: Sequence[int], note: str) -> Prompt:
+        """Ask about these items; the note says what was wrong with an earlier answer."""
+        ...
+
+    def read(self, reply: Reply, numbers: Sequence[int]) -> Reading[V]:
+        """Read an answer about these items."""
+        ...
+
+
+class Asker:
+    """Asks one model about batches of numbered items.
+
+    Args:
+        model: See `gcmem.detectors.chat.chat_model`.
+        concurrency: Calls in flight at once, over all threads or over one event loop.
+        retries: How often a call that failed is repeated (not where the request itself is wrong).
+        backoff: Seconds before the first repetition; doubled each time.
+        max_calls: Calls in the life of this object, or None; past it nothing is asked.
+        deadline: Seconds within which one `ask` may begin calls, or None.
+
+    Raises:
+        TypeError: The model is of no known form.
+        ValueError: A number is out of range.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        concurrency: int,
+        retries: int,
+        backoff: float,
+        max_calls: int | None,
+        deadline: float | None,
+    ) -> None:
+        for name, value, least in (
+            ("concurrency", concurrency, 1),
+            ("retries", retries, 0),
+            ("backoff", backoff, 0),
+            ("max_calls", max_calls, 0),
+            ("deadline", deadline, 0),
+        ):
+            if value is not None and not value >= least:
+                msg = f"{name} must be at least {least}, got {value!r}."
+                raise ValueError(msg)
+        self.model = chat_model(model)
+        self.concurrency = concurrency
+        self.retries = retries
+        self.backoff = float(backoff)
+        self.max_calls = max_calls
+        self.deadline = deadline
+        self.usage = Usage()
+        self._prepare()
+
+    def ask(self, task: Task[V], batches: Sequence[Sequence[int]]) -> dict[int, V]:
+        """Ask about all batches, in threads; give the answers by number.
+
+        Raises:
+            Exception: What the model raised when the last retry failed.
+        """
+        if not batches:
+            return {}
+        until = self._until()
+        pool = ThreadPoolExecutor(max_workers=min(self.concurrency, len(batches)))
+        try:
+            futures = [
+                pool.submit(copy_context().run, self._drive, self._converse(task, batch, until))
+                for batch in batches
+            ]
+            return _merged([future.result() for future in futures])
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    async def aask(self, task: Task[V], batches: Sequence[Sequence[int]]) -> dict[int, V]:
+        """Ask about all batches, without blocking the event loop; give the answers by number."""
+        until = self._until()
+        running = [
+            asyncio.ensure_future(self._adrive(self._converse(task, batch, until)))
+            for batch in batches
+        ]
+        try:
+            return _merged(await asyncio.gather(*running))
+        finally:
+            for conversation in running:
+                conversation.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    def _converse(
+        self, task: Task[V], numbers: Sequence[int], until: float | None
+    ) -> Steps[dict[int, V]]:
+        """Ask about a batch, and once more about what the first answer left open."""
+        answers: dict[int, V] = {}
+        missing, note = list(numbers), ""
+        for attempt in range(2):
+            if attempt:
+                self._count(repairs=1)
+            reply = yield from self._asked(task.prompt(missing, note), until)
+            if reply is None:
+                break
+            reading = task.read(reply, missing)
+            answers.update(reading.answers)
+            self._count(from_log_probabilities=reading.from_log_probabilities)
+            if reading.invented:
+                self._count(invented=len(reading.invented))
+                warnings.warn(
+                    f"the model {self.model.name!r} answered about {list(reading.invented)!r}, "
+                    "which it was not asked; this was ignored.",
+                    InventedNumberWarning,
+                    stacklevel=2,
+                )
+            missing = [number for number in missing if number not in answers]
+            if not missing:
+                break
+            note = reading.problem or "some numbers were missing"
+        self._count(unanswered=len(missing))
+        return answers
+
+    def _asked(self, prompt: Prompt, until: float | None) -> Steps[Reply | None]:
+        """Make one call, repeated after errors; None where the budget forbids it."""
+        attempt = 0
+        while self._may_call(until):
+            try:
+                reply = yield prompt
+            except Exception as error:
+                if attempt == self.retries or not _may_pass(error):
+                    raise
+                self._count(retries=1)
+                yield self.backoff * 2.0**attempt
+                attempt += 1
+                continue
+            if reply is not None:
+                known = reply.input_tokens is not None or reply.output_tokens is not None
+                self._count(
+                    input_tokens=reply.input_tokens or 0,
+                    output_tokens=reply.output_tokens or 0,
+                    calls_without_counts=0 if known else 1,
+                )
+            return reply
+        return None
+
+    def _drive(self, steps: Steps[T]) -> T:
+        answer: Reply | Exception | None = None
+        while True:
+            step, result = _advance(steps, answer)
+            if step is None:
+                return cast("T", result)
+            if isinstance(step, Prompt):
+                answer = self._reply(step)
+            else:
+                time.sleep(step)
+                answer = None
+
+    async def _adrive(self, steps: Steps[T]) -> T:
+        answer: Reply | Exception | None = None
+        while True:
+            step, result = _advance(steps, answer)
+            if step is None:
+                return cast("T", result)
+            if isinstance(step, Prompt):
+                answer = await self._areply(step)
+            else:
+                await asyncio.sleep(step)
+                answer = None
+
+    def _reply(self, prompt: Prompt) -> Reply | Exception:
+        try:
+            with self._threads:
+                return self.model.ask(prompt)
+        except Exception as error:  # noqa: BLE001  (the conversation retries it or raises it)
+            return error
+
+    async def _areply(self, prompt: Prompt) -> Reply | Exception:
+        loop = asyncio.get_running_loop()
+        limit = self._loops.setdefault(loop, asyncio.Semaphore(self.concurrency))
+        try:
+            async with limit:
+                return await self.model.aask(prompt)
+        except Exception as error:  # noqa: BLE001  (the conversation retries it or raises it)
+            return error
+
+    def _until(self) -> float | None:
+        return None if self.deadline is None else time.monotonic() + self.deadline
+
+    def _may_call(self, until: float | None) -> bool:
+        if until is not None and time.monotonic() >= until:
+            return False
+        with self._lock:
+            if self.max_calls is not None and self.usage.calls >= self.max_calls:
+                return False
+            self.usage = replace(self.usage, calls=self.usage.calls + 1)
+        return True
+
+    def _count(self, **added: int) -> None:
+        with self._lock:
+            counts = {name: getattr(self.usage, name) + more for name, more in added.items()}
+            self.usage = replace(self.usage, **counts)
+
+    def _prepare(self) -> None:
+        """Make what cannot be pickled."""
+        self._lock = threading.Lock()
+        self._threads = threading.BoundedSemaphore(self.concurrency)
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in {"_lock", "_threads", "_loops"}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether a call may succeed when it is repeated: not if the code or the request is wrong."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and 400 <= status < 500:
+        return status in _PASSING_STATUS
+    return not isinstance(error, _PROGRAMMING_ERRORS)
+
+
+def _advance(
+    steps: Steps[T], answer: Reply | Exception | None
+) -> tuple[Prompt | float, None] | tuple[None, T]:
+    """Let a conversation go on to its next step; without one, give its result."""
+    try:
+        if isinstance(answer, Exception):
+            return steps.throw(answer), None
+        return steps.send(answer), None
+    except StopIteration as stop:
+        return None, stop.value
+
+
+def _merged(answers: Sequence[dict[int, V]]) -> dict[int, V]:
+    return {number: answer for part in answers for number, answer in part.items()}

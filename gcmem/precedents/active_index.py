@@ -1,0 +1,57 @@
+"""The Active set as a dictionary, in front of a ledger that lives in this process alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from gcmem.precedents.key_rows import KeyRow
+from gcmem.precedents.precedent import Precedent
+
+__all__ = ["ActiveIndex"]
+
+
+class ActiveIndex:
+    """Answers which precedents are Active without touching the database.
+
+    Only right where no other process can write: the ledger uses it for "sqlite://" and updates it
+    before the write that changed it is acknowledged.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._scopes: dict[str, dict[str, tuple[int, tuple[Precedent, ...]]]] = {}
+
+    def update(self, changed: Iterable[tuple[KeyRow, Sequence[Precedent]]]) -> None:
+        """Take over the Active precedents of the keys that a write touched."""
+        with self._lock:
+            for row, standing in changed:
+                keys = self._scopes.setdefault(row.scope, {})
+                if standing:
+                    keys[row.match] = (row.id, tuple(standing))
+                else:
+                    keys.pop(row.match, None)
+
+    def forget(self, scope: str) -> None:
+        """Drop a scope."""
+        with self._lock:
+            self._scopes.pop(scope, None)
+
+    def active(self, scope: str, matches: Sequence[str] | None = None) -> list[Precedent]:
+        """Give the Active precedents of a scope: keys as they came, newest value first."""
+        with self._lock:
+            keys = self._scopes.get(scope)
+            if keys is None:
+                return []
+            if matches is None:
+                found = list(keys.values())
+            elif len(matches) == 1:
+                held = keys.get(matches[0])
+                return [] if held is None else list(held[1])
+            else:
+                found = [keys[match] for match in dict.fromkeys(matches) if match in keys]
+        return [precedent for _, standing in sorted(found, key=_number) for precedent in standing]
+
+
+def _number(held: tuple[int, tuple[Precedent, ...]]) -> int:
+    return held[0]

@@ -1,0 +1,173 @@
+"""``python -m gcmem.training.build``: makes ``gcmem/weights`` from the corpus and the NLI rows.
+
+Four steps, each from the one before: value comparison (NLI alone), supersession (families, groups
+and minimal pairs, with some NLI), sharpening (the same with more of the explicit groups, a lower
+rate), and the gate. Then export, calibration and, with ``gcmem.training.evaluate``, measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from gcmem.encoder import SentenceEncoder
+from gcmem.onnx_model import WEIGHTS
+from gcmem.training.calibrating import Fit, calibrate_logits
+from gcmem.training.corpus_files import read_families, read_groups
+from gcmem.training.export import export_encoder, load_encoder, save_tokenizer
+from gcmem.training.fitting import Example, fit, load_tokenizer
+from gcmem.training.gating import (
+    conflicting_texts,
+    cosines,
+    fit_projection,
+    random_texts,
+    threshold_that_passes,
+)
+from gcmem.training.mixture import Shares, measured_pairs, round_of_training
+from gcmem.training.model import ConflictModel, base_folder
+from gcmem.training.nli import NLIRow, read_nli
+from gcmem.training.packaging import agreement, export_to, onnx_model, write_config
+from gcmem.training.pairs import LabelledPair, Split
+
+log = logging.getLogger(__name__)
+
+SHARPENING = Shares(families=0.12, groups=1.0, derived=0.6, cross_groups=2, minimal=20, nli=2_500)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of training: rounds, peak rate, what a round holds, and a limit in minutes."""
+
+    rounds: int
+    learning_rate: float
+    shares: Shares
+    first_round: int = 0
+    minutes: float | None = None
+
+
+SUPERSESSION = Stage(rounds=7, learning_rate=1e-4, shares=Shares())
+SHARPENED = Stage(rounds=6, learning_rate=6e-5, shares=SHARPENING, first_round=100)
+
+
+def compare_values(nli: Sequence[NLIRow], *, learning_rate: float = 1e-4) -> ConflictModel:
+    """Train the base model on NLI rows alone, one epoch."""
+    random = Random(1)
+    examples = []
+    for row in nli:
+        texts = [row.premise, row.hypothesis]
+        if row.label == 0:
+            random.shuffle(texts)
+        examples.append(Example(texts[0], texts[1], row.label, "nli"))
+    model = ConflictModel.from_base()
+    log.info("value comparison: %s", fit(
+        model, load_tokenizer(base_folder()), [examples], number_of_epochs=1,
+        learning_rate=learning_rate, batch_size=48,
+    ))  # fmt: skip
+    return model
+
+
+def learn_supersession(model: ConflictModel, nli: Sequence[NLIRow], stage: Stage) -> None:
+    """Train a model on rounds of the mixture, in place."""
+
+    def examples(number: int) -> list[Example]:
+        return round_of_training(stage.first_round + number, nli, shares=stage.shares)
+
+    log.info("supersession: %s", fit(
+        model, load_tokenizer(base_folder()), examples, number_of_epochs=stage.rounds,
+        learning_rate=stage.learning_rate, batch_size=48, warmup=0.03, minutes=stage.minutes,
+    ))  # fmt: skip
+
+
+def calibrate_on_dev(folder: Path, *, precision: float, false_positive_rate: float) -> Fit:
+    """Temperature on all dev pairs; threshold on the explicit ones and on the hard negatives.
+
+    The threshold is the smallest that keeps the precision on the dev groups (as many conflicts as
+    other pairs, by weight) and the false-positive rate on all dev pairs.
+    """
+    pairs = measured_pairs("dev")
+    logits = onnx_model(folder).run([(pair.older, pair.newer) for pair in pairs])
+    return calibrate_logits(
+        logits, pairs, precision=precision, false_positive_rate=false_positive_rate,
+    )
+
+
+def build_gate(folder: Path) -> dict[str, object]:
+    """Learn the gate's projection, write ``gate.npy`` and give the settings for the config."""
+    families, groups = read_families(), read_groups()
+    texts = {text for family in families for text in family.all_texts()}
+    texts |= {text for group in groups for text in (group.older, *(t for t, _, _ in group.newer))}
+    ordered = sorted(texts)
+    encoder = SentenceEncoder(folder, cache_size=0)
+    vectors = dict(zip(ordered, encoder.encode(ordered), strict=True))
+
+    def part(split: Split) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        own = [family for family in families if family.split == split]
+        own_groups = [group for group in groups if group.split == split]
+        conflicts = conflicting_texts(own, own_groups, Random(0), share=1.5)
+        return conflicts, random_texts(own, own_groups, Random(1), count=20_000)
+
+    projection = fit_projection(vectors, part("train")[0])
+    conflicts, others = part("dev")
+    threshold = threshold_that_passes(cosines(vectors, conflicts, projection), 0.99)
+    measured: dict[str, float] = {}
+    for split in ("dev", "test"):
+        conflicts, others = part(split)
+        measured[f"{split}_conflicts_passed"] = float(
+            (cosines(vectors, conflicts, projection) >= threshold).mean()
+        )
+        measured[f"{split}_random_passed"] = float(
+            (cosines(vectors, others, projection) >= threshold).mean()
+        )
+    np.save(folder / "gate.npy", projection)
+    return {"threshold": threshold, "measured": measured}
+
+
+def export_all(
+    model: ConflictModel, folder: Path, *, precision: float = 0.95, false_positive_rate: float = 0.02
+) -> None:
+    """Write both ONNX models, the tokenizer, the gate and ``config.json``."""
+    export_to(model, folder)
+    save_tokenizer(folder / "tokenizer.json")
+    export_encoder(load_encoder(), folder / "encoder.onnx")
+    chosen = calibrate_on_dev(
+        folder, precision=precision, false_positive_rate=false_positive_rate
+    )
+    sample: list[LabelledPair] = measured_pairs("dev", share=0.1)
+    write_config(
+        folder,
+        chosen,
+        name="bundled",
+        gate=build_gate(folder),
+        int8_agreement=agreement(
+            model, folder, sample, temperature=chosen.temperature, threshold=chosen.threshold
+        ),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all stages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nli", type=Path, required=True, help="nli_train.jsonl.gz")
+    parser.add_argument("--out", type=Path, default=WEIGHTS)
+    parser.add_argument("--checkpoints", type=Path, required=True, help="for the float models")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    model = compare_values(read_nli(options.nli, captions=9_000, longest=230))
+    model.start_supersession_from_nli()
+    nli = read_nli(options.nli, captions=7_000, longest=180)
+    for name, stage in (("supersession", SUPERSESSION), ("sharpened", SHARPENED)):
+        learn_supersession(model, nli, stage)
+        model.save(options.checkpoints / name)
+    export_all(model, options.out)
+    log.info("%s", json.loads((options.out / "config.json").read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Temperature and threshold of a trained model, from its logits on development pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gcmem.detectors.base import Calibration
+from gcmem.detectors.bundled import SUPERSEDES, probabilities
+from gcmem.training.pairs import LABELS, LabelledPair
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What was chosen on development pairs.
+
+    Attributes:
+        temperature: Divides the logits.
+        threshold: Smallest probability that counts as a conflict.
+        calibration: Precision and recall at that threshold.
+        false_positive_rate: Share of the negative pairs that reach the threshold.
+        negative_log_likelihood: Mean over the pairs, at that temperature.
+    """
+
+    temperature: float
+    threshold: float
+    calibration: Calibration
+    false_positive_rate: float
+    negative_log_likelihood: float
+
+
+def fit_temperature(logits: FloatArray, is_positive: npt.NDArray[np.bool_]) -> float:
+    """The temperature with which P(supersedes) is likeliest to give the labels, by search."""
+
+    def loss(temperature: float) -> float:
+        return negative_log_likelihood(logits, is_positive, temperature)
+
+    grid = np.exp(np.linspace(np.log(0.2), np.log(8.0), 400))
+    return float(min(grid, key=loss))
+
+
+def negative_log_likelihood(
+    logits: FloatArray, is_positive: npt.NDArray[np.bool_], temperature: float
+) -> float:
+    """Mean binary log loss of P(supersedes)."""
+    chance = np.clip(probabilities(logits, temperature)[:, SUPERSEDES], 1e-6, 1 - 1e-6)
+    return float(-np.mean(np.where(is_positive, np.log(chance), np.log1p(-chance))))
+
+
+def smallest_threshold(
+    scores: FloatArray, is_positive: npt.NDArray[np.bool_], *, precision: float,
+    false_positive_rate: float,
+) -> float:
+    """The smallest threshold with at least this precision and at most this false-positive rate.
+
+    Raises:
+        ValueError: No threshold reaches them, or there are no positive pairs.
+    """
+    if not is_positive.any():
+        raise ValueError("no pair is labelled supersedes, so no threshold can be chosen.")
+    order = np.argsort(-scores, kind="stable")
+    ranked, truth = scores[order], is_positive[order]
+    right, wrong = np.cumsum(truth), np.cumsum(~truth)
+    good = (right / (right + wrong) >= precision) & (
+        wrong <= false_positive_rate * max(1, int((~is_positive).sum()))
+    )
+    last_of_equals = np.append(ranked[1:] != ranked[:-1], True)
+    good &= last_of_equals
+    if not good.any():
+        raise ValueError(
+            f"no threshold gives a precision of {precision} at a false-positive rate of at most "
+            f"{false_positive_rate}; train longer, or ask for less."
+        )
+    at = int(np.flatnonzero(good).max())
+    below = ranked[at + 1] if at + 1 < len(ranked) else 0.0
+    return float((ranked[at] + below) / 2)
+
+
+def calibrate_logits(
+    logits: FloatArray, pairs: Sequence[LabelledPair], *, precision: float = 0.95,
+    false_positive_rate: float = 0.02,
+) -> Fit:
+    """Choose temperature and threshold on development pairs.
+
+    Args:
+        logits: Outputs of the model, (n, 3).
+        pairs: The pairs that gave them.
+        precision: Wanted precision.
+        false_positive_rate: Greatest share of negative pairs that may reach the threshold.
+
+    Raises:
+        ValueError: No threshold reaches that.
+    """
+    is_positive = np.array([LABELS.index(pair.label) == SUPERSEDES for pair in pairs])
+    temperature = fit_temperature(logits, is_positive)
+    scores = probabilities(logits, temperature)[:, SUPERSEDES]
+    threshold = smallest_threshold(
+        scores, is_positive, precision=precision, false_positive_rate=false_positive_rate
+    )
+    return Fit(
+        temperature=temperature,
+        threshold=threshold,
+        calibration=quality(scores, is_positive, threshold),
+        false_positive_rate=float((scores[~is_positive] >= threshold).mean()),
+        negative_log_likelihood=negative_log_likelihood(logits, is_positive, temperature),
+    )
+
+
+def quality(
+    scores: FloatArray, is_positive: npt.NDArray[np.bool_], threshold: float
+) -> Calibration:
+    """Precision and recall at a threshold; the precision of no reports is 1."""
+    reported = scores >= threshold
+    hits = int((reported & is_positive).sum())
+    return Calibration(
+        threshold=threshold,
+        precision=hits / int(reported.sum()) if reported.any() else 1.0,
+        recall=hits / int(is_positive.sum()) if is_positive.any() else 0.0,
+        n=len(scores),
+    )

@@ -1,0 +1,157 @@
+"""`train`: fine-tune a conflict detector on a user's own labelled pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from gcmem.detectors.base import Calibration
+from gcmem.training.calibrating import calibrate_logits
+from gcmem.training.fitting import fit, load_tokenizer
+from gcmem.training.mixture import to_example
+from gcmem.training.model import ConflictModel, base_folder
+from gcmem.training.packaging import agreement, export_to, onnx_model, write_config
+from gcmem.training.pairs import LabelledPair, read_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingReport:
+    """What a training gave; also written to ``training.json`` in its folder.
+
+    Attributes:
+        folder: Where the detector lies; `load_detector` takes it.
+        train_pairs: Pairs that were trained on.
+        dev_pairs: Pairs that temperature and threshold were chosen on.
+        loss: Mean training loss at the end.
+        seconds: Duration of the training.
+        calibration: Threshold, precision and recall on the dev pairs.
+        int8_agreement: Differences of the int8 scores from the float scores on dev pairs.
+    """
+
+    folder: Path
+    train_pairs: int
+    dev_pairs: int
+    loss: float
+    seconds: float
+    calibration: Calibration
+    int8_agreement: dict[str, float]
+
+
+def train(
+    pairs: str | Path | Iterable[LabelledPair],
+    out_dir: str | Path,
+    *,
+    base: str | Path | None = None,
+    epochs: int = 3,
+    learning_rate: float = 5e-5,
+    batch_size: int = 32,
+    precision: float = 0.95,
+    name: str = "trained",
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> TrainingReport:
+    """Fine-tune, calibrate and export a conflict detector.
+
+    Pairs of the split ``dev`` choose temperature and threshold. Where no pair has that split, one
+    attribute in five is set aside for it (attributes, not pairs: statements about one thing never
+    stand on both sides). Pairs of the split ``test`` are not used.
+
+    Args:
+        pairs: A JSON Lines or CSV file with the columns older, newer and label (supersedes,
+            supports or neither), or the pairs themselves.
+        out_dir: A folder for the detector; made if it is not there.
+        base: A folder of a BERT model or of a model that this package saved (``model.pt``); None
+            starts from all-MiniLM-L6-v2.
+        epochs: How often every pair is read.
+        learning_rate: Peak of the schedule.
+        batch_size: Pairs in one step.
+        precision: Wanted precision on the dev pairs; the threshold is the smallest that gives it.
+        name: The detector's name.
+        seed: Of the order of the pairs and of fresh weights.
+        progress: Called with the number of each finished epoch, counted from 0.
+
+    Raises:
+        PairFormatError: A row of the file is wrong; file and line are named.
+        ValueError: An argument is out of range, a split has no pair of a needed label, or no
+            threshold reaches the precision.
+
+    Example:
+        >>> report = train("pairs.jsonl", "my-detector", epochs=3)  # doctest: +SKIP
+        >>> detector = load_detector("my-detector")  # doctest: +SKIP
+    """
+    if epochs < 1:
+        raise ValueError(f"epochs must be at least 1, got {epochs}.")
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}.")
+    if not 0.0 < precision <= 1.0:
+        raise ValueError(f"precision must be above 0 and at most 1, got {precision}.")
+    given = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
+    trained, dev = _split(given)
+    folder = Path(out_dir)
+    model, tokenizer_folder = _start(base)
+    tokenizer = load_tokenizer(tokenizer_folder)
+    outcome = fit(
+        model,
+        tokenizer,
+        [[to_example(pair) for pair in trained]],
+        number_of_epochs=epochs,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        seed=seed,
+        after_epoch=progress,
+    )
+    export_to(model, folder, base=tokenizer_folder)
+    model.save(folder / "float")
+    logits = onnx_model(folder).run([(pair.older, pair.newer) for pair in dev])
+    chosen = calibrate_logits(logits, dev, precision=precision, false_positive_rate=1.0)
+    write_config(folder, chosen, name=name)
+    report = TrainingReport(
+        folder=folder,
+        train_pairs=len(trained),
+        dev_pairs=len(dev),
+        loss=outcome["loss"],
+        seconds=outcome["seconds"],
+        calibration=chosen.calibration,
+        int8_agreement=agreement(
+            model, folder, dev, temperature=chosen.temperature, threshold=chosen.threshold,
+            base=tokenizer_folder,
+        ),
+    )
+    written = asdict(report) | {"folder": str(folder)}
+    (folder / "training.json").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    return report
+
+
+def _start(base: str | Path | None) -> tuple[ConflictModel, Path]:
+    folder = Path(base) if base is not None else base_folder()
+    if not folder.is_dir():
+        raise ValueError(f"base must be a folder of a model, got {str(base)!r}.")
+    if (folder / "model.pt").is_file():
+        return ConflictModel.load(folder), base_folder()
+    return ConflictModel.from_base(folder), folder
+
+
+def _split(pairs: Sequence[LabelledPair]) -> tuple[list[LabelledPair], list[LabelledPair]]:
+    if not any(pair.split == "dev" for pair in pairs):
+        pairs = [
+            replace(pair, split="dev")
+            if pair.split == "train" and _set_aside(pair.attribute_id)
+            else pair
+            for pair in pairs
+        ]
+    parts = {name: [pair for pair in pairs if pair.split == name] for name in ("train", "dev")}
+    for name, part in parts.items():
+        found = {pair.label for pair in part}
+        if "supersedes" not in found or len(found) < 2:
+            raise ValueError(
+                f"the {name} split needs pairs labelled supersedes and pairs of another label, "
+                f"got {len(part)} pairs with the labels {sorted(found)}."
+            )
+    return parts["train"], parts["dev"]
+
+
+def _set_aside(attribute: str) -> bool:
+    return int(sha256(attribute.encode()).hexdigest(), 16) % 5 == 0

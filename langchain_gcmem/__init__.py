@@ -1,0 +1,63 @@
+"""gcmem for LangChain: a retriever, a compressor, agent middleware and a LangGraph store."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from gcmem import __version__
+
+if TYPE_CHECKING:
+    from langchain_gcmem.compressor import GCMemCompressor
+    from langchain_gcmem.embeddings import BundledEmbeddings
+    from langchain_gcmem.expansion import ModelQueryExpander
+    from langchain_gcmem.middleware import GCMemMiddleware
+    from langchain_gcmem.retriever import GCMemRetriever
+    from langchain_gcmem.store import GCMemStore
+
+__all__ = [
+    "BundledEmbeddings",
+    "GCMemCompressor",
+    "GCMemMiddleware",
+    "GCMemRetriever",
+    "GCMemStore",
+    "ModelQueryExpander",
+    "__version__",
+]
+
+# Where each name lives, and the extra that brings what it needs.
+_HOMES: Final = {
+    "BundledEmbeddings": ("langchain_gcmem.embeddings", "langchain"),
+    "GCMemCompressor": ("langchain_gcmem.compressor", "langchain"),
+    "GCMemMiddleware": ("langchain_gcmem.middleware", "agents"),
+    "GCMemRetriever": ("langchain_gcmem.retriever", "langchain"),
+    "GCMemStore": ("langchain_gcmem.store", "agents"),
+    "ModelQueryExpander": ("langchain_gcmem.expansion", "langchain"),
+}
+_FRAMEWORKS: Final = {"langchain", "langchain_core", "langgraph"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name at its first use.
+
+    Raises:
+        ImportError: What it needs is not installed; the message names the extra.
+    """
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    module, extra = _HOMES[name]
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _FRAMEWORKS:
+            raise
+        msg = (
+            f"langchain_gcmem.{name} needs {error.name}, which is not installed; "
+            f'install it with: pip install "gcmem[{extra}]"'
+        )
+        raise ImportError(msg) from error
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

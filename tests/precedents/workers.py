@@ -1,0 +1,31 @@
+"""Programs that the tests start as processes of their own: `python workers.py NAME ARGUMENT...`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from gcmem.precedents import LifecyclePolicy, PrecedentLedger
+
+
+def observe_shared(url: str, count: str) -> None:
+    """Observe the same three keys again and again, beside other processes."""
+    with PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger:
+        for number in range(int(count)):
+            ledger.observe(f"key {number % 3}", "shared")
+            ledger.observe(f"key {number % 3}", f"own {os.getpid()}")
+
+
+def acknowledge(url: str, log: str) -> None:
+    """Observe for ever; append each number to the log once it is acknowledged."""
+    with PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger, Path(log).open("ab", 0) as f:
+        start = len(ledger.active(keys="n"))
+        for number in range(start, 10**9):
+            ledger.observe("n", str(number))
+            ledger.observe("count", "all")
+            f.write(f"{number}\n".encode())
+
+
+if __name__ == "__main__":
+    {"observe_shared": observe_shared, "acknowledge": acknowledge}[sys.argv[1]](*sys.argv[2:])
