@@ -7,6 +7,8 @@ import sys
 
 EXPERIMENTS = {
     "field": "what users reported, as small cases: pass rate, stale dropped, needed kept",
+    "head-lookup": "share of questions whose current statement is shown, with and without it",
+    "history": "questions about the past against those that only look like it",
     "latency": "cost of a collection against judging every pair with the same model",
     "ledger": "update and query cost of the precedent ledger at 1k, 100k and 1M records",
 }

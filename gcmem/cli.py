@@ -7,18 +7,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
-from rich.table import Table
 
 from gcmem._version import __version__
-from gcmem.collection import Collection
 from gcmem.collector import Collector, Granularity, OnConflict
-from gcmem.memory import Memory
 
 __all__ = ["app"]
 
@@ -52,7 +49,7 @@ def _say(kind: str, text: str) -> None:
     _ERRORS.print(f"[bold {colour}]{kind}:[/] {escape(text)}", soft_wrap=True)
 
 
-def _show_version(wanted: bool) -> None:  # noqa: FBT001  (typer's form of a callback)
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"gcmem {__version__}")
         raise typer.Exit
@@ -60,7 +57,7 @@ def _show_version(wanted: bool) -> None:  # noqa: FBT001  (typer's form of a cal
 
 @app.callback()
 def main(
-    version: Annotated[  # noqa: ARG001  (done by its callback)
+    version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
@@ -94,21 +91,23 @@ def check(
     id, scope, key, value, supersedes, valid_from, valid_until, authority, source, metadata.
     """
     from gcmem.cli_input import read_memories
+    from gcmem.cli_table import outcome_table, summary
+    from gcmem.detectors import load_detector
 
     with _explained():
         memories = read_memories(file, timestamp_field=timestamp_field)
         collector = Collector(
-            _loaded(detector),
+            load_detector(detector),
             threshold=threshold,
-            on_conflict=_choice(on_conflict),
-            granularity=_choice(granularity),
+            on_conflict=cast("OnConflict", on_conflict),  # the collector says what is allowed
+            granularity=cast("Granularity", granularity),
         )
         collection = collector.collect(query, memories, as_of=as_of, history=history)
         if as_json:
             typer.echo(json.dumps(collection.report(), indent=1))
             return
-        _OUT.print(_table(memories, collection))
-        _OUT.print(_summary(memories, collection))
+        _OUT.print(outcome_table(memories, collection))
+        _OUT.print(summary(collection), highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -139,19 +138,19 @@ def calibrate(
     neither, or true and false. Pairs of the split "test" are only measured. OUT can be given to
     load_detector and to the option --detector.
     """
+    from gcmem.cli_actions import calibrate_rows
     from gcmem.cli_input import read_pair_rows
+    from gcmem.detectors import load_detector
 
     with _explained():
         rows = read_pair_rows(pairs)
         options: dict[str, Any] = {} if direction is None else {"direction": direction}
         if labels is not None:
             options["labels"] = tuple(label.strip() for label in labels.split(","))
-        from gcmem.calibrating import calibrate_rows
-
         with Progress(console=_ERRORS, transient=True) as progress:
             scoring = progress.add_task("scoring pairs", total=len(rows))
             content = calibrate_rows(
-                _loaded(detector, **options),
+                load_detector(detector, **options),
                 rows,
                 out,
                 min_precision=min_precision,
@@ -173,9 +172,7 @@ def train(
     ],
     *,
     out: Annotated[Path, typer.Option(help="Folder for the trained detector and the report.")],
-    base: Annotated[
-        Path | None, typer.Option(help="Folder of the model to start from.")
-    ] = None,
+    base: Annotated[Path | None, typer.Option(help="Folder of the model to start from.")] = None,
     epochs: Annotated[int, typer.Option(help="How often every pair is read.")] = 3,
     learning_rate: Annotated[float, typer.Option(help="Peak of the schedule.")] = 5e-5,
     batch_size: Annotated[int, typer.Option(help="Pairs in one step.")] = 32,
@@ -195,7 +192,8 @@ def train(
     with _explained():
         rows = read_pair_rows(pairs)
         try:
-            from gcmem.calibrating import train_on_rows
+            import gcmem.training.training  # noqa: F401  (needs torch)
+            from gcmem.cli_actions import train_on_rows
         except ImportError as error:
             msg = f'training needs the extra: pip install "gcmem[train]" ({error}).'
             raise ImportError(msg) from error

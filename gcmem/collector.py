@@ -111,8 +111,10 @@ class Collector:
         self.max_pairs = max_pairs
         self.deadline = deadline
         self.on_error: OnError = on_error
-        self.cache: VerdictCache | None = MemoryVerdictCache() if cache is None else (cache or None)
-        self.gate = _gate_of(self.detector) if gate is None else (gate or None)
+        own_cache = MemoryVerdictCache() if cache is None else cache
+        self.cache: VerdictCache | None = None if own_cache is False else own_cache
+        own_gate = _gate_of(self.detector) if gate is None else gate
+        self.gate: Gate | None = None if own_gate is False else own_gate
         self.tie_breaker = tie_breaker
         self.explicit = explicit or ExplicitDetector()
         _warn_of_low_recall(self.detector)
@@ -190,7 +192,7 @@ class Collector:
         started = time.perf_counter()
         given = _checked(memories)
         now = datetime.now(UTC) if as_of is None else to_utc(as_of)
-        policy = "annotate" if _is_history(history, query) else self.on_conflict
+        policy = "annotate" if _is_history(history, query, now) else self.on_conflict
         visible = [
             position
             for position, memory in enumerate(given)
@@ -282,11 +284,11 @@ def _by_scope(memories: Sequence[Memory], visible: Sequence[int]) -> dict[Scope,
     return groups
 
 
-def _is_history(history: HistoryMode, query: str) -> bool:
+def _is_history(history: HistoryMode, query: str, now: datetime) -> bool:
     if isinstance(history, bool):
         return history
     if history == "auto":
-        return asks_about_past(query)
+        return asks_about_past(query, today=now)
     if callable(history):
         return bool(history(query))
     msg = f'history must be True, False, "auto" or a callable, got {history!r}.'

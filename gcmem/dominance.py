@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from gcmem.memory import Memory
 
-__all__ = ["BoolMatrix", "Dominance", "TieBreaker", "UndatedPolicy", "temporal_dominance"]
+__all__ = [
+    "BoolMatrix",
+    "Dominance",
+    "TieBreaker",
+    "UndatedPolicy",
+    "explicit_links",
+    "temporal_dominance",
+]
 
 BoolMatrix: TypeAlias = npt.NDArray[np.bool_]
 UndatedPolicy: TypeAlias = Literal["keep", "oldest", "raise"]
@@ -95,7 +102,7 @@ class Dominance:
         )
         current = ~expired & ~planned
         may_shadow = newer & ~one_source & ~outranked & current[None, :] & ~expired[:, None]
-        linked = _links(memories) & ~newer.T & current[None, :] & ~expired[:, None]
+        linked = explicit_links(memories) & ~newer.T & current[None, :] & ~expired[:, None]
         undated_beats_dated = ~is_undated[:, None] & is_undated[None, :]
         may_shadow |= linked & ~undated_beats_dated & ~outranked
         open_pairs = ~may_shadow & ~may_shadow.T & ~one_source
@@ -152,7 +159,7 @@ def _tie_ranks(memories: Sequence[Memory], tie_breaker: TieBreaker | None) -> np
     return np.array([-1 if v is None else rank[v] for v in values], dtype=np.int64)
 
 
-def _links(memories: Sequence[Memory]) -> BoolMatrix:
+def explicit_links(memories: Sequence[Memory]) -> BoolMatrix:
     """True at [i, j] where memory j names memory i among those that it supersedes."""
     links = np.zeros((len(memories), len(memories)), dtype=bool)
     positions: dict[str, list[int]] = {}

@@ -41,15 +41,20 @@ class SentenceEncoder:
     dimension: ClassVar[int] = 384
 
     def __init__(
-        self, folder: str | Path | None = None, *, threads: int | None = None,
+        self,
+        folder: str | Path | None = None,
+        *,
+        threads: int | None = None,
         cache_size: int = 20_000,
     ) -> None:
         if cache_size < 0:
-            raise ValueError(f"cache_size must be at least 0, got {cache_size}.")
+            msg = f"cache_size must be at least 0, got {cache_size}."
+            raise ValueError(msg)
         self.folder = Path(folder) if folder is not None else WEIGHTS
         for name in ("encoder.onnx", "tokenizer.json"):
             if not (self.folder / name).is_file():
-                raise FileNotFoundError(f"the sentence encoder lacks {self.folder / name}.")
+                msg = f"the sentence encoder lacks {self.folder / name}."
+                raise FileNotFoundError(msg)
         self._model = OnnxTextModel(
             self.folder / "encoder.onnx", self.folder / "tokenizer.json", threads=threads
         )
@@ -64,7 +69,8 @@ class SentenceEncoder:
             TypeError: `texts` is a single string.
         """
         if isinstance(texts, str):
-            raise TypeError("texts must be a sequence of texts, got a single text; wrap it in [].")
+            msg = "texts must be a sequence of texts, got a single text; wrap it in []."
+            raise TypeError(msg)
         keys = [_key(text) for text in texts]
         result = np.empty((len(keys), self.dimension), dtype=np.float32)
         missing: dict[bytes, str] = {}
@@ -100,7 +106,9 @@ class SentenceEncoder:
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            "folder": self.folder, "threads": self._model.threads, "cache_size": self.cache_size
+            "folder": self.folder,
+            "threads": self._model.threads,
+            "cache_size": self.cache_size,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

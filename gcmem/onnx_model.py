@@ -50,9 +50,11 @@ class OnnxTextModel:
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
-            raise ValueError(f"threads must be None or at least 1, got {self.threads}.")
+            msg = f"threads must be None or at least 1, got {self.threads}."
+            raise ValueError(msg)
         if self.batch_tokens < 1:
-            raise ValueError(f"batch_tokens must be at least 1, got {self.batch_tokens}.")
+            msg = f"batch_tokens must be at least 1, got {self.batch_tokens}."
+            raise ValueError(msg)
 
     def run(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> FloatArray:
         """The model's first output for each input, in the order of the inputs: (n, width).
@@ -63,15 +65,14 @@ class OnnxTextModel:
             return np.zeros((0, 0), dtype=np.float32)
         rows = self._encode(texts)
         session = self.session()
-        result: FloatArray | None = None
+        outputs: list[FloatArray] = []
+        order: list[int] = []
         for members, ids, mask, types in padded_batches(rows, self.batch_tokens):
-            output = session.run(
-                None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-            )[0]
-            if result is None:
-                result = np.empty((len(rows), output.shape[1]), dtype=np.float32)
-            result[members] = output
-        assert result is not None
+            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+            outputs.append(session.run(None, inputs)[0])
+            order += members
+        result = np.empty((len(rows), outputs[0].shape[1]), dtype=np.float32)
+        result[order] = np.concatenate(outputs)
         return result
 
     def session(self) -> Any:
@@ -133,7 +134,7 @@ def load_tokenizer(path: Path, max_tokens: int) -> Any:
         with _lock:
             found = _loaded.get(key)
             if found is None:
-                from tokenizers import Tokenizer
+                from tokenizers import Tokenizer  # noqa: PLC0415 - heavy, and not always needed
 
                 found = Tokenizer.from_file(str(path))
                 found.no_padding()
@@ -147,7 +148,7 @@ def _rounded(length: int) -> int:
 
 
 def _new_session(path: Path, threads: int | None) -> Any:
-    import onnxruntime
+    import onnxruntime  # noqa: PLC0415 - heavy, and not always needed
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

@@ -34,6 +34,9 @@ _YEAR: Final = re.compile(
     rf"|\b{_MONTH},?\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?)((?:19|20)\d{{2}})\b(?!\s[a-z]+ed?\b)",
     re.IGNORECASE,
 )
+_DATED_THING: Final = re.compile(  # "in the 2017 election"
+    r"\b(?:in|at|during|for|of)\sthe\s(?:\w+\s)?((?:19|20)\d{2})\s\w+", re.IGNORECASE
+)
 _MONTH_ALONE: Final = re.compile(
     rf"\b(?:in|during|until|till|since|before|on|by|of|back in|early|late|mid)[\s-]"
     rf"(?:(?:early|late|mid)[\s-])?(?:the\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?)?{_MONTH}",
@@ -75,7 +78,8 @@ def names_past_date(question: str, today: date, *, past_tense: bool) -> bool:
         year, month = int(match[1]), int(match[2])
         if (year, month, int(match[3] or 1)) < (today.year, today.month, today.day):
             return True
-    for match in _YEAR.finditer(question):
+    patterns = (_YEAR, _DATED_THING) if past_tense else (_YEAR,)
+    for match in (found for pattern in patterns for found in pattern.finditer(question)):
         year = int(match[1])
         if year < today.year or (year == today.year and past_tense):
             return True

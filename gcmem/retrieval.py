@@ -6,51 +6,21 @@ asynchronously, and sends the answer back; so both paths of both frameworks shar
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from datetime import datetime
+from typing import Any
 
 from gcmem.candidates import fuse, unite
 from gcmem.collection import Collection
 from gcmem.collector import HistoryMode
+from gcmem.head_lookup import LookedUp, look_up
 from gcmem.memory import Memory, ScopeLike, to_scope
 from gcmem.short_term import ShortTermMemory
-from gcmem.timestamps import TimeLike
+from gcmem.steps import Collect, Compare, Expand, Fetch, Step
+from gcmem.timestamps import TimeLike, to_utc
 
-__all__ = ["Collect", "Expand", "Fetch", "Retrieved", "RetrievalPlan", "Step"]
-
-
-@dataclass(frozen=True, slots=True)
-class Expand:
-    """Step: turn the query into queries. Answer with a list of texts."""
-
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """Step: search the base retriever, concurrently where it can be done.
-
-    Attributes:
-        queries: What to search for. Answer with one ranking (list of `Memory`) per query.
-        limit: How many records to ask for per query, None for what the retriever gives.
-    """
-
-    queries: tuple[str, ...]
-    limit: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Collect:
-    """Step: run the collector. Answer with its `Collection`."""
-
-    query: str
-    memories: Sequence[Memory]
-    as_of: TimeLike | None
-    history: HistoryMode
-
-
-Step: TypeAlias = Expand | Fetch | Collect
+__all__ = ["Collect", "Compare", "Expand", "Fetch", "Retrieved", "RetrievalPlan", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +49,15 @@ class RetrievalPlan:
         fetch_k: How many to fetch per query before collecting; None: four times k, at least 20.
         short_term: Short-term memory to unite with, or None.
         expands: Whether the query is expanded first.
+        head_lookup: Whether to search once more, with the newest of what was retrieved as the
+            query, for what is newer still (`gcmem.head_lookup`).
     """
 
     k: int | None = None
     fetch_k: int | None = None
     short_term: ShortTermMemory | None = None
     expands: bool = False
+    head_lookup: bool = False
 
     def __post_init__(self) -> None:
         """Check the sizes.
@@ -116,12 +89,12 @@ class RetrievalPlan:
                 are those of this scope. None: records of every scope, and the short-term chunks
                 that have none.
         """
-        retrieved, recent = yield from self._gather(query, scope)
-        return unite(retrieved, recent)
+        retrieved, recent = yield from self._gather(query, scope, None)
+        return unite(retrieved.ranking, recent)
 
     def _gather(
-        self, query: str, scope: ScopeLike
-    ) -> Generator[Step, Any, tuple[list[Memory], list[Memory]]]:
+        self, query: str, scope: ScopeLike, until: datetime | None
+    ) -> Generator[Step, Any, tuple[LookedUp, list[Memory]]]:
         """Give what was retrieved and what is recent, apart."""
         queries = (query,)
         if self.expands:
@@ -132,8 +105,11 @@ class RetrievalPlan:
         if scope is not None:
             own = to_scope(scope)
             found = [memory for memory in found if memory.scope == own]
+        retrieved = LookedUp(found)
+        if self.head_lookup:
+            retrieved = yield from look_up(found, limit=self.limit, until=until)
         recent = [] if self.short_term is None else self.short_term.recent(scope or ())
-        return found, recent
+        return retrieved, recent
 
     def run(
         self,
@@ -144,17 +120,16 @@ class RetrievalPlan:
         scope: ScopeLike = None,
     ) -> Generator[Step, Any, Retrieved]:
         """Retrieve: the candidate set, the collection over it, and the cut to k."""
-        retrieved, recent = yield from self._gather(query, scope)
-        found = unite(retrieved, recent)
+        until = None if as_of is None else to_utc(as_of)
+        retrieved, recent = yield from self._gather(query, scope, until)
+        found = unite(retrieved.ranking, recent)
         collection: Collection = yield Collect(query, found, as_of, history)
+        room = len(found) if self.k is None else self.k
+        chosen = set(retrieved.in_order_of_room(collection)[:room])
         shown: list[Memory] = []
         positions: list[int] = []
-        room = len(retrieved) if self.k is None else self.k
         for memory, position in zip(collection.kept, collection.kept_indices, strict=True):
-            if position < len(retrieved):
-                if room == 0:
-                    continue
-                room -= 1
-            shown.append(memory)
-            positions.append(position)
+            if position >= len(retrieved.ranking) or position in chosen:
+                shown.append(memory)
+                positions.append(position)
         return Retrieved(found, collection, shown, positions)

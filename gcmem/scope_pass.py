@@ -13,28 +13,15 @@ from gcmem.detectors.base import ScoreArray, TextPair
 from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.dominance import BoolMatrix, Dominance, TieBreaker, UndatedPolicy
 from gcmem.excision import says_something
+from gcmem.explicit_pass import apply_explicit
 from gcmem.memory import Memory
 from gcmem.rounds import Gate, Hit, Judge, Statement, walk
+from gcmem.scope_outcome import ScopeOutcome, why_undecided
 from gcmem.sentences import Span, clauses, split_statements
 
-__all__ = ["ScopeOutcome", "ScopePass"]
+__all__ = ["ScopePass"]
 
 Steps = Generator[list[TextPair], ScoreArray | None, None]
-
-
-@dataclass(slots=True)
-class ScopeOutcome:
-    """What was decided in one scope, by position of the memory in that scope.
-
-    Attributes:
-        shadows: Memories that are no longer true as a whole.
-        excisions: Parts that are no longer true, of memories that stay.
-        conflicts: Pairs that time could not decide.
-    """
-
-    shadows: dict[int, Shadow] = field(default_factory=dict)
-    excisions: dict[int, list[Excision]] = field(default_factory=dict)
-    conflicts: list[Conflict] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -75,7 +62,7 @@ class ScopePass:
         )
         for i in np.flatnonzero(dominance.expired).tolist():
             self.outcome.shadows[i] = Shadow(self.memories[i], None, 1.0, "expired")
-        settled = self._apply_explicit(dominance)
+        settled = apply_explicit(self.memories, dominance, self.explicit, self.outcome)
         decided = len(self.outcome.shadows) + len(self.outcome.conflicts)
         self.judge.stats.pairs_explicit += decided
         self.judge.stats.count_stage("explicit", decided)
@@ -84,33 +71,6 @@ class ScopePass:
         self._split(dominance)
         contradicted = yield from self._judge_newer(dominance, settled)
         yield from self._judge_undecided(dominance, settled, contradicted)
-
-    def _apply_explicit(self, dominance: Dominance) -> BoolMatrix:
-        """Apply links and slots; give the pairs that need no model any more."""
-        settled = np.zeros_like(dominance.may_shadow)
-        linked = {link for memory in self.memories for link in memory.supersedes}
-        ruled = np.array([m.key is not None or m.id in linked for m in self.memories], dtype=bool)
-        for j in dominance.newest_first:
-            for i in np.flatnonzero(dominance.may_shadow[:, j] & ruled).tolist():
-                verdict = self.explicit.verdict(self.memories[i], self.memories[j])
-                if verdict is None:
-                    continue
-                settled[i, j] = True
-                if verdict.conflict and i not in self.outcome.shadows:
-                    by = self.memories[j]
-                    self.outcome.shadows[i] = Shadow(self.memories[i], by, 1.0, verdict.reason)
-        for i, j in np.argwhere(dominance.undecided).tolist():
-            if not (ruled[i] or ruled[j]) or {i, j} & self.outcome.shadows.keys():
-                continue
-            first, second = self.memories[i], self.memories[j]
-            verdict = self.explicit.verdict(first, second) or self.explicit.verdict(second, first)
-            if verdict is not None:
-                settled[i, j] = True
-                if verdict.conflict:
-                    self.outcome.conflicts.append(
-                        Conflict(first, second, 1.0, _why_undecided(first, second))
-                    )
-        return settled
 
     def _split(self, dominance: Dominance) -> None:
         """Split the memories into statements, and ask the gate about all of them at once."""
@@ -272,14 +232,8 @@ class ScopePass:
                 best[statement.memory] = max(hit.score, best.get(statement.memory, 0.0))
         for number, score in best.items():
             first, second = (self.memories[position] for position in pairs[number])
-            reason = _why_undecided(first, second)
+            reason = why_undecided(first, second)
             self.outcome.conflicts.append(Conflict(first, second, score, reason))
 
 
 _Contradicted = Generator[list[TextPair], ScoreArray | None, "set[Statement]"]
-
-
-def _why_undecided(first: Memory, second: Memory) -> str:
-    if first.timestamp is None or second.timestamp is None:
-        return "undated"
-    return "same time" if first.timestamp == second.timestamp else "authority"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gcmem.memory import Memory, Scope, ScopeLike, to_scope
+
+if TYPE_CHECKING:
+    from gcmem.stored_chunks import StoredChunks
 
 __all__ = ["ShortTermMemory"]
 
@@ -15,26 +18,34 @@ __all__ = ["ShortTermMemory"]
 class ShortTermMemory:
     """Keeps the ``maxlen`` newest chunks of each scope, so that what was just said is a candidate.
 
-    Safe to use from several threads.
+    Safe to use from several threads; with a database, from several processes as well.
 
     Args:
         maxlen: How many chunks of a scope to keep (N in the paper).
+        url: Where to keep them: None for this process's memory, or a URL as for
+            `gcmem.PrecedentLedger` ("sqlite:///memory.db", "postgresql+psycopg://..."), whose
+            database may be the same. Metadata is stored as JSON there (a tuple comes back as a
+            list), and only `clear` erases it.
 
     Raises:
-        ValueError: ``maxlen`` is below 1.
+        ValueError: ``maxlen`` is below 1, or the URL cannot be read.
+        LedgerFileError: The file is damaged, foreign, newer, or cannot be created.
 
     Example:
+        >>> from gcmem import Memory, ShortTermMemory
         >>> recent = ShortTermMemory(2)
         >>> recent.extend(Memory(text, i, scope="u1") for i, text in enumerate("abc"))
         >>> [memory.text for memory in recent.recent("u1")]
         ['b', 'c']
     """
 
-    def __init__(self, maxlen: int = 20) -> None:
+    def __init__(self, maxlen: int = 20, *, url: str | None = None) -> None:
         if maxlen < 1:
             msg = f"maxlen must be at least 1, got {maxlen!r}."
             raise ValueError(msg)
         self.maxlen = maxlen
+        self.url = url
+        self._stored = None if url is None else _open(url, maxlen)
         self._chunks: dict[Scope, deque[Memory]] = {}
         self._lock = threading.Lock()
 
@@ -43,8 +54,16 @@ class ShortTermMemory:
         self.extend((memory,))
 
     def extend(self, memories: Iterable[Memory]) -> None:
-        """Append chunks in the given order."""
+        """Append chunks in the given order.
+
+        Raises:
+            TypeError: Chunks are kept in a database, and metadata holds what JSON cannot.
+            LedgerBusyError: Other writers held the database too long; nothing was added.
+        """
         given = list(memories)
+        if self._stored is not None:
+            self._stored.extend(given)
+            return
         with self._lock:
             for memory in given:
                 chunks = self._chunks.setdefault(memory.scope, deque(maxlen=self.maxlen))
@@ -54,20 +73,44 @@ class ShortTermMemory:
 
     def recent(self, scope: ScopeLike = ()) -> list[Memory]:
         """Give the chunks of a scope, oldest first."""
+        if self._stored is not None:
+            return self._stored.recent(to_scope(scope))
         with self._lock:
             return list(self._chunks.get(to_scope(scope), ()))
 
     def clear(self, scope: ScopeLike = ()) -> None:
         """Forget the chunks of a scope."""
+        if self._stored is not None:
+            self._stored.clear(to_scope(scope))
+            return
         with self._lock:
             self._chunks.pop(to_scope(scope), None)
 
+    def close(self) -> None:
+        """Give the connections to a database back; without one this does nothing."""
+        if self._stored is not None:
+            self._stored.close()
+
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the lock."""
+        """Pickle without the lock; chunks in a database stay there and are shared.
+
+        Raises:
+            TypeError: The database is "sqlite://", which nothing outside this process can see.
+        """
+        if self._stored is not None and self._stored.in_memory:
+            msg = f"short-term memory at {self.url!r} lives in this process and cannot be pickled."
+            raise TypeError(msg)
         with self._lock:
             chunks = {scope: deque(kept, self.maxlen) for scope, kept in self._chunks.items()}
-        return {"maxlen": self.maxlen, "_chunks": chunks}
+        return {"maxlen": self.maxlen, "url": self.url, "_chunks": chunks}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._stored = None if self.url is None else _open(self.url, self.maxlen)
         self._lock = threading.Lock()
+
+
+def _open(url: str, maxlen: int) -> StoredChunks:
+    from gcmem.stored_chunks import StoredChunks  # noqa: PLC0415  (keeps `import gcmem` light)
+
+    return StoredChunks(url, maxlen)

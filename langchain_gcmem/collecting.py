@@ -38,11 +38,11 @@ class CollectionRun:
     judge that is a chat model is traced as its child.
 
     Attributes:
-        collector: Decides.
+        collector: Decides; None for the default one, built when the run begins.
         step: What it decides about.
     """
 
-    collector: Collector
+    collector: Collector | None
     step: Collect
     _done: list[Collection] = field(default_factory=list, init=False)
 
@@ -62,14 +62,16 @@ class CollectionRun:
 
     def _collect(self, _: dict[str, list[str]], config: RunnableConfig) -> dict[str, Any]:
         step = self.step
-        found = self.collector.collect(step.query, step.memories, step.as_of, step.history)
+        collector = self.collector or default_collector()
+        found = collector.collect(step.query, step.memories, step.as_of, step.history)
         report = self._finish(found)
         dispatch_custom_event(COLLECTION_EVENT, report, config=config)
         return report
 
     async def _acollect(self, _: dict[str, list[str]], config: RunnableConfig) -> dict[str, Any]:
         step = self.step
-        found = await self.collector.acollect(step.query, step.memories, step.as_of, step.history)
+        collector = self.collector or default_collector()
+        found = await collector.acollect(step.query, step.memories, step.as_of, step.history)
         report = self._finish(found)
         await adispatch_custom_event(COLLECTION_EVENT, report, config=config)
         return report

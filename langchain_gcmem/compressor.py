@@ -59,7 +59,7 @@ class GCMemCompressor(CollectingFields, BaseDocumentCompressor):
     def _job(self, documents: Sequence[Document], query: str) -> _Job:
         translator = DocumentTranslator(self.mapping())
         step = Collect(query, translator.read(documents), self.as_of, self.history)
-        return _Job(CollectionRun(self.effective_collector(), step), translator, self.k)
+        return _Job(CollectionRun(self.collector, step), translator, self.k)
 
 
 @dataclass(frozen=True, slots=True)

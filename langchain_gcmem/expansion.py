@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -14,6 +15,7 @@ from typing_extensions import override
 
 __all__ = ["ModelQueryExpander", "SearchQueries"]
 
+_LOG: Final = logging.getLogger("gcmem")
 _INSTRUCTION: Final = (
     "You prepare searches in a store of dated notes. For the question that follows, write {n} "
     "other search queries that would find notes holding its answer. Use other words for the same "
@@ -62,9 +64,7 @@ class _RecentAnswers:
 class ModelQueryExpander(RunnableSerializable[str, list[str]]):
     """Asks a chat model for ``n`` variants of a query, with structured output.
 
-    Give it to a retriever as ``query_expander``. What the model raises is raised; where retrieval
-    should go on without variants, say so: ``expander.with_fallbacks([RunnableLambda(lambda query:
-    [])])``.
+    Give it to a retriever as ``query_expander``.
 
     Example:
         >>> expander = ModelQueryExpander(model=chat_model, n=3)  # doctest: +SKIP
@@ -82,6 +82,9 @@ class ModelQueryExpander(RunnableSerializable[str, list[str]]):
 
     instruction: str = _INSTRUCTION
     """System message; "{n}" stands for the number of variants."""
+
+    on_error: Literal["raise", "keep"] = "raise"
+    """Either "raise" what the model or its parser raised, or "keep" to the question and log it."""
 
     cache_size: int = Field(default=1024, ge=0, strict=True)
     """How many queries to remember the variants of; 0 remembers none."""
@@ -105,12 +108,16 @@ class ModelQueryExpander(RunnableSerializable[str, list[str]]):
         """Give the variants of a query.
 
         Raises:
-            ValueError: The model gave no query.
+            ValueError: The model gave no query, and ``on_error`` is "raise".
         """
         known = self._answers.get(input)
         if known is not None:
             return known
-        return self._read(input, self._asking().invoke(self._messages(input), config, **kwargs))
+        try:
+            answer = self._asking().invoke(self._messages(input), config, **kwargs)
+            return self._read(input, answer)
+        except Exception as error:  # noqa: BLE001  (see _failed)
+            return self._failed(error)
 
     @override
     async def ainvoke(
@@ -120,8 +127,11 @@ class ModelQueryExpander(RunnableSerializable[str, list[str]]):
         known = self._answers.get(input)
         if known is not None:
             return known
-        messages = self._messages(input)
-        return self._read(input, await self._asking().ainvoke(messages, config, **kwargs))
+        try:
+            answer = await self._asking().ainvoke(self._messages(input), config, **kwargs)
+            return self._read(input, answer)
+        except Exception as error:  # noqa: BLE001  (see _failed)
+            return self._failed(error)
 
     def _asking(self) -> Runnable[Any, Any]:
         return self.model.with_structured_output(SearchQueries)
@@ -144,3 +154,9 @@ class ModelQueryExpander(RunnableSerializable[str, list[str]]):
             raise ValueError(msg)
         self._answers.put(query, found)
         return found
+
+    def _failed(self, error: Exception) -> list[str]:
+        if self.on_error == "raise":
+            raise error
+        _LOG.warning("The query was not expanded; it is searched alone.", exc_info=error)
+        return []

@@ -34,7 +34,7 @@ __all__ = ["GCMemRetriever"]
 class GCMemRetriever(CollectingFields, BaseRetriever):
     """Fetches more than it shows, takes out what newer records contradict, and cuts to ``k``.
 
-    ``k``, ``as_of``, ``history`` and ``scope`` may also be given for one call:
+    ``k``, ``fetch_k``, ``as_of``, ``history`` and ``scope`` may also be given for one call:
     ``retriever.invoke(query, as_of="2025-06-01")``.
 
     Example:
@@ -74,6 +74,9 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
     query_expander: Runnable[str, list[str]] | Callable[[str], Any] | None = None
     """Turns the query into further queries: a Runnable or a callable, sync or async."""
 
+    head_lookup: bool = False
+    """Whether to search once more for what is newer than the newest that was found."""
+
     scope: Any = None
     """Show only this scope (any form that `gcmem.to_scope` reads); None: records of every one."""
 
@@ -93,7 +96,7 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
 
     @model_validator(mode="after")
     def _can_plan(self) -> Self:
-        self._plan(None)
+        self._plan(None, None)
         return self
 
     def candidates(
@@ -101,11 +104,12 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         query: str,
         *,
         k: int | None = None,
+        fetch_k: int | None = None,
         scope: ScopeLike = None,
         config: RunnableConfig | None = None,
     ) -> list[Document]:
         """Give the frozen candidate set R_k alone, before anything is judged (section 4.1)."""
-        request = self._request(k)
+        request = self._request(k, fetch_k)
         found = request.performer.run(self._frozen(request, query, scope), config)
         return request.performer.translator.write_all(found, found, range(len(found)))
 
@@ -114,11 +118,12 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         query: str,
         *,
         k: int | None = None,
+        fetch_k: int | None = None,
         scope: ScopeLike = None,
         config: RunnableConfig | None = None,
     ) -> list[Document]:
         """Give the frozen candidate set R_k alone, as `candidates` does."""
-        request = self._request(k)
+        request = self._request(k, fetch_k)
         steps = self._frozen(request, query, scope)
         found = await request.performer.arun(steps, config)
         return request.performer.translator.write_all(found, found, range(len(found)))
@@ -128,6 +133,7 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         query: str,
         *,
         k: int | None = None,
+        fetch_k: int | None = None,
         as_of: TimeLike | None = None,
         history: HistoryMode | None = None,
         scope: ScopeLike = None,
@@ -138,7 +144,7 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         Takes the parameters of a call. ``collect(query).collection.explain(document.id)`` says
         what happened to a document.
         """
-        request = self._request(k)
+        request = self._request(k, fetch_k)
         steps = self._retrieval(request, query, as_of, history, scope)
         return request.performer.run(steps, config)
 
@@ -147,13 +153,14 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         query: str,
         *,
         k: int | None = None,
+        fetch_k: int | None = None,
         as_of: TimeLike | None = None,
         history: HistoryMode | None = None,
         scope: ScopeLike = None,
         config: RunnableConfig | None = None,
     ) -> Retrieved:
         """Give what the core decided, as `collect` does."""
-        request = self._request(k)
+        request = self._request(k, fetch_k)
         steps = self._retrieval(request, query, as_of, history, scope)
         return await request.performer.arun(steps, config)
 
@@ -164,11 +171,12 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,
         k: int | None = None,
+        fetch_k: int | None = None,
         as_of: TimeLike | None = None,
         history: HistoryMode | None = None,
         scope: ScopeLike = None,
     ) -> list[Document]:
-        request = self._request(k)
+        request = self._request(k, fetch_k)
         steps = self._retrieval(request, query, as_of, history, scope)
         found = request.performer.run(steps, {"callbacks": run_manager.get_child()})
         return request.shown(found)
@@ -180,11 +188,12 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
         k: int | None = None,
+        fetch_k: int | None = None,
         as_of: TimeLike | None = None,
         history: HistoryMode | None = None,
         scope: ScopeLike = None,
     ) -> list[Document]:
-        request = self._request(k)
+        request = self._request(k, fetch_k)
         steps = self._retrieval(request, query, as_of, history, scope)
         found = await request.performer.arun(steps, {"callbacks": run_manager.get_child()})
         return request.shown(found)
@@ -196,27 +205,29 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
             return own
         return LangSmithRetrieverParams(**{**self.base_retriever._get_ls_params(), **own})
 
-    def _plan(self, k: int | None) -> RetrievalPlan:
+    def _plan(self, k: int | None, fetch_k: int | None) -> RetrievalPlan:
         base_k = BaseSearch(self.base_retriever).known_k
         shown = next((given for given in (k, self.k, base_k) if given is not None), None)
+        fetched = self.fetch_k if fetch_k is None else fetch_k
         plan = RetrievalPlan(
             k=shown,
-            fetch_k=self.fetch_k,
+            fetch_k=fetched,
             short_term=self.short_term,
             expands=self.query_expander is not None,
+            head_lookup=self.head_lookup,
         )
-        if self.fetch_k is None and base_k is not None and base_k > (plan.limit or base_k):
+        if fetched is None and base_k is not None and base_k > (plan.limit or base_k):
             return replace(plan, fetch_k=base_k)
         return plan
 
-    def _request(self, k: int | None) -> _Request:
+    def _request(self, k: int | None, fetch_k: int | None) -> _Request:
         performer = StepPerformer(
             base=BaseSearch(self.base_retriever),
             expander=self.query_expander,
-            collector=self.effective_collector(),
+            collector=self.collector,
             translator=DocumentTranslator(self.mapping()),
         )
-        return _Request(self._plan(k), performer)
+        return _Request(self._plan(k, fetch_k), performer)
 
     def _frozen(
         self, request: _Request, query: str, scope: ScopeLike

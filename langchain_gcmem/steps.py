@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
+from langchain_core.runnables import (
+    Runnable,
+    RunnableConfig,
+    RunnableLambda,
+    run_in_executor,
+)
 from langchain_core.runnables.base import coerce_to_runnable
+from langchain_core.runnables.utils import is_async_callable
 
 from gcmem import Collector
-from gcmem.retrieval import Collect, Expand, Fetch, Step
+from gcmem.retrieval import Collect, Compare, Expand, Fetch, Step
 from langchain_gcmem.base_search import BaseSearch
-from langchain_gcmem.collecting import CollectionRun
+from langchain_gcmem.collecting import CollectionRun, default_collector
 from langchain_gcmem.translation import DocumentTranslator, check_documents
 
 __all__ = ["StepPerformer"]
@@ -45,13 +54,13 @@ class StepPerformer:
     Attributes:
         base: The wrapped retriever.
         expander: Turns a query into queries, or None.
-        collector: Decides.
+        collector: Decides; None for the default one.
         translator: Reads the documents of this request.
     """
 
     base: BaseSearch
     expander: Runnable[str, list[str]] | Callable[[str], Any] | None
-    collector: Collector
+    collector: Collector | None
     translator: DocumentTranslator
 
     def run(self, steps: Generator[Step, Any, T], config: RunnableConfig | None) -> T:
@@ -83,7 +92,7 @@ class StepPerformer:
                 if self.expander is None:
                     msg = "The plan expands, but there is no query_expander."
                     raise ValueError(msg)
-                return _Call(coerce_to_runnable(self.expander), [step.query], _read_queries)
+                return _Call(_as_runnable(self.expander), [step.query], _read_queries)
             case Fetch():
                 options = self.base.options(step.limit)
                 return _Call(
@@ -93,6 +102,10 @@ class StepPerformer:
                     options=options,
                     only_sync="k" in options and self.base.runs_only_synchronously,
                 )
+            case Compare():
+                compare = RunnableLambda(step.perform, name="gcmem_compare")
+                collector = self.collector or default_collector()
+                return _Call(compare, [collector], lambda answers: answers[0])
             case Collect():
                 run = CollectionRun(self.collector, step)
                 return _Call(run.runnable(), [run.summary], lambda _: run.collection)
@@ -109,6 +122,23 @@ def _advance(steps: Generator[Step, Any, T], answer: Any) -> Step | _Outcome[T]:
         return steps.send(answer)
     except StopIteration as stop:
         return _Outcome(stop.value)
+
+
+def _as_runnable(expander: Runnable[str, list[str]] | Callable[[str], Any]) -> Runnable[str, Any]:
+    """Make an expander callable in both ways, a coroutine function in synchronous calls too."""
+    if isinstance(expander, Runnable) or not is_async_callable(expander):
+        return coerce_to_runnable(expander)
+
+    async def queries(query: str) -> Any:
+        return await expander(query)
+
+    def run_to_the_end(query: str) -> Any:
+        """Run it in a loop of its own, since this thread's may be running."""
+        context = copy_context()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            return pool.submit(context.run, lambda: asyncio.run(queries(query))).result()
+
+    return RunnableLambda(run_to_the_end, queries, name="query_expander")
 
 
 def _read_queries(found: list[Any]) -> list[str]:

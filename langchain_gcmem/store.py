@@ -135,7 +135,7 @@ class GCMemStore(BaseStore):
         while wanted > 0 and found:
             memories = [self._memory(item) for item in found]
             step = Collect(op.query or "", memories, self._fields.as_of, self._fields.history)
-            run = CollectionRun(self._fields.effective_collector(), step)
+            run = CollectionRun(self._fields.collector, step)
             yield run
             shown += self._kept(found, run.collection, start=start)
             if len(shown) >= wanted or len(found) < end:

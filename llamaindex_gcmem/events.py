@@ -49,7 +49,13 @@ class MemoryGCEndEvent(BaseEvent):
         ...     def handle(self, event, **kwargs):
         ...         if isinstance(event, MemoryGCEndEvent):
         ...             print(event.report["removed"])
-        >>> get_dispatcher().add_event_handler(Printer())
+        >>> from llamaindex_gcmem import GCMemPostprocessor
+        >>> printer, root = Printer(), get_dispatcher()
+        >>> root.add_event_handler(printer)
+        >>> GCMemPostprocessor().postprocess_nodes([])
+        []
+        []
+        >>> root.event_handlers.remove(printer)
     """
 
     report: dict[str, Any] = Field(default_factory=dict)

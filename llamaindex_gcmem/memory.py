@@ -45,6 +45,9 @@ class GCMemMemoryBlock(BaseMemoryBlock[list[ContentBlock]]):
     that does not counts as said when it is stored. Nothing else of ``additional_kwargs`` is stored,
     apart from the session.
 
+    A `ReActAgent` drops the first system message: give it a ``system_prompt``, or the memory
+    ``insert_method=InsertMethod.USER``, so that it sees what is recalled.
+
     Example:
         >>> from gcmem import Collector
         >>> from llama_index.core import MockEmbedding, VectorStoreIndex
@@ -79,6 +82,7 @@ class GCMemMemoryBlock(BaseMemoryBlock[list[ContentBlock]]):
         ge=1,
         description="How many to fetch before collecting; None: 4 k, at least 20.",
     )
+    head_lookup: bool = Field(default=False, description="See GCMemRetriever.")
     scope: dict[str, str] | None = Field(
         default=None,
         description='Whose memory it is, such as {"user_id": "u7"}, across sessions. None: each '
@@ -188,6 +192,7 @@ class GCMemMemoryBlock(BaseMemoryBlock[list[ContentBlock]]):
             scope_keys=tuple(scope),
             scope=scope,
             short_term=recent,
+            head_lookup=self.head_lookup,
             history=self.history,
         )
 

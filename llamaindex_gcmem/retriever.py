@@ -62,6 +62,9 @@ class GCMemRetriever(BaseRetriever):
         authority_key: Metadata key of a number that ranks who said it.
         short_term: The newest chunks of the conversation, united with what is found.
         query_expander: From a question to further queries, synchronous or asynchronous.
+        head_lookup: Search once more, with the newest of what was found as the query, for what is
+            newer still (`gcmem.head_lookup`).
+        head_lookup: Whether to search once more for what is newer than the newest that was found.
         as_of: Read as of this time: what became known later is hidden. None: now.
         history: True annotates and removes nothing, for questions about the past; "auto"
             recognises those; a callable may recognise them.
@@ -105,6 +108,8 @@ class GCMemRetriever(BaseRetriever):
         authority_key: str = "authority",
         short_term: ShortTermMemory | None = None,
         query_expander: QueryExpander | None = None,
+        head_lookup: bool = False,
+        head_lookup: bool = False,
         as_of: TimeLike | None = None,
         history: HistoryMode = False,
         scope: ScopeLike = None,
@@ -125,6 +130,8 @@ class GCMemRetriever(BaseRetriever):
         )
         self.short_term = short_term
         self.query_expander = query_expander
+        self.head_lookup = head_lookup
+        self.head_lookup = head_lookup
         self.k = k
         self.fetch_k = fetch_k
         self.as_of = as_of
@@ -242,6 +249,8 @@ class GCMemRetriever(BaseRetriever):
             fetch_k=self.fetch_k,
             short_term=self.short_term,
             expands=self.query_expander is not None,
+            head_lookup=self.head_lookup,
+            head_lookup=self.head_lookup,
         )
 
     def _check(self) -> None:
@@ -249,7 +258,8 @@ class GCMemRetriever(BaseRetriever):
         if self.as_of is not None:
             to_utc(self.as_of)
         to_scope(self.scope)
-        if self.history not in {True, False, "auto"} and not callable(self.history):
+        is_mode = isinstance(self.history, bool) or self.history == "auto"
+        if not is_mode and not callable(self.history):
             msg = f'history must be True, False, "auto" or a callable, got {self.history!r}.'
             raise ValueError(msg)
 

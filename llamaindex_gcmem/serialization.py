@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 from gcmem import Collector, Detector
+from gcmem.detectors.base import Calibration
 from gcmem.detectors.bundled import BundledDetector
+from gcmem.detectors.calibration import CalibratedDetector, calibrated
+from gcmem.detectors.cascade import CascadeDetector
+from gcmem.detectors.cross_encoder import CrossEncoderDetector
 from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.onnx_model import WEIGHTS
 
@@ -22,13 +27,25 @@ _PLAIN: Final = (
     "on_error",
 )
 _KEYS: Final = frozenset({*_PLAIN, "detector", "tie_breaker", "explicit", "gate", "cache"})
+_KINDS: Final = ("explicit", "bundled", "cross-encoder", "calibrated", "cascade")
+_CROSS_ENCODER: Final = (
+    "model_name_or_path",
+    "direction",
+    "labels",
+    "threshold",
+    "device",
+    "batch_size",
+    "max_tokens",
+    "revision",
+    "local_files_only",
+)
 
 
 def dump_collector(collector: Collector) -> dict[str, Any]:
     """Write the options of a collector as values that JSON can hold.
 
     A verdict cache cannot change a decision: only whether there is one is written, and it comes
-    back empty.
+    back empty and in memory.
 
     Raises:
         ValueError: It holds an object of the user's own that cannot be written as a value.
@@ -57,6 +74,7 @@ def load_collector(options: Mapping[str, Any]) -> Collector:
 
     Raises:
         ValueError: A key is missing or unknown, or the detector is none that can be written.
+        FileNotFoundError: The folder of the detector's model is not there.
     """
     if set(options) != _KEYS:
         wrong = sorted(_KEYS.symmetric_difference(options))
@@ -74,21 +92,39 @@ def load_collector(options: Mapping[str, Any]) -> Collector:
 
 def _dump_detector(detector: Detector) -> dict[str, Any]:
     if type(detector) is ExplicitDetector:
-        return {"name": "explicit", "multi_valued": list(detector.multi_valued)}
+        return {"kind": "explicit", "multi_valued": list(detector.multi_valued)}
     if type(detector) is BundledDetector:
         state = detector.__getstate__()
         folder = None if state["folder"] == WEIGHTS else str(state["folder"])
-        return {"name": "bundled", **state, "folder": folder}
+        return {"kind": "bundled", **state, "folder": folder}
+    if type(detector) is CrossEncoderDetector:
+        options = {name: getattr(detector, name) for name in _CROSS_ENCODER}
+        labels = None if detector.labels is None else list(detector.labels)
+        return {"kind": "cross-encoder", **options, "labels": labels}
+    if type(detector) is CalibratedDetector and detector.calibration is not None:
+        measured, inner = asdict(detector.calibration), _dump_detector(detector.detector)
+        return {"kind": "calibrated", "detector": inner, "calibration": measured}
+    if type(detector) is CascadeDetector:
+        first, second = _dump_detector(detector.first), _dump_detector(detector.second)
+        return {"kind": "cascade", "first": first, "second": second, "band": list(detector.band)}
     raise _refusal(detector, "detector")
 
 
 def _load_detector(options: Mapping[str, Any]) -> Detector:
-    given = {name: value for name, value in options.items() if name != "name"}
-    if options.get("name") == "explicit":
+    kind, given = options.get("kind"), {k: v for k, v in options.items() if k != "kind"}
+    if kind == "explicit":
         return ExplicitDetector(**given)
-    if options.get("name") == "bundled":
+    if kind == "bundled":
         return BundledDetector(**given)
-    msg = f'detector["name"] must be "explicit" or "bundled", got {options.get("name")!r}.'
+    if kind == "cross-encoder":
+        return CrossEncoderDetector(**given)
+    if kind == "calibrated":
+        return calibrated(_load_detector(given["detector"]), Calibration(**given["calibration"]))
+    if kind == "cascade":
+        first, second = _load_detector(given["first"]), _load_detector(given["second"])
+        low, high = given["band"]
+        return CascadeDetector(first, second, band=(low, high))
+    msg = f'detector["kind"] must be one of {list(_KINDS)}, got {kind!r}.'
     raise ValueError(msg)
 
 

@@ -14,9 +14,10 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from gcmem import Collector, Memory
 from gcmem.collector import HistoryMode
-from gcmem.retrieval import Collect, Expand, Fetch, Step
+from gcmem.dominance import BoolMatrix
+from gcmem.retrieval import Collect, Compare, Expand, Fetch, Step
 from gcmem.timestamps import TimeLike
-from llamaindex_gcmem.collecting import acollect, collect
+from llamaindex_gcmem.collecting import acollect, collect, default_collector
 from llamaindex_gcmem.expansion import QueryExpander, aexpand, expand
 from llamaindex_gcmem.nodes import NodeBook
 from llamaindex_gcmem.overfetch import widened
@@ -61,6 +62,10 @@ class StepPerformer:
                 answer = expand(self.expander, step.query)
             elif isinstance(step, Fetch):
                 answer = [self.book.read(nodes) for nodes in self._fetch(step)]
+            elif isinstance(step, Compare):
+                answer = self._compare(step)
+            elif isinstance(step, Compare):
+                answer = step.perform(self.collector or default_collector())
             else:
                 answer = collect(self.collector, *_arguments(step))
 
@@ -77,6 +82,11 @@ class StepPerformer:
                 answer = await aexpand(self.expander, step.query)
             elif isinstance(step, Fetch):
                 answer = [self.book.read(nodes) for nodes in await self._afetch(step)]
+            elif isinstance(step, Compare):
+                answer = await asyncio.to_thread(self._compare, step)
+            elif isinstance(step, Compare):
+                judge = self.collector or default_collector()
+                answer = await asyncio.to_thread(step.perform, judge)
             else:
                 answer = await acollect(self.collector, *_arguments(step))
 
@@ -93,6 +103,9 @@ class StepPerformer:
         base = widened(self.base, step.limit, exactly=self.exactly)
         queries = self._bundles(step)
         return list(await asyncio.gather(*(base.aretrieve(query) for query in queries)))
+
+    def _compare(self, step: Compare) -> BoolMatrix:
+        return step.perform(self.collector or default_collector())
 
     def _bundles(self, step: Fetch) -> list[QueryBundle]:
         """The user's own bundle, and a new one for each further query."""

@@ -14,7 +14,10 @@ PAIRS = [
     ("Elena lives in Osaka.", "Elena lives in Bremen."),
     ("Elena lives in Osaka.", "Elena's home is in Osaka, near the river."),
     ("Read cap of the ledger: 3k ops/s.", "The cafeteria serves soup on Mondays."),
-    ("The deploy target is staging-2.", "As of today the deploy target is staging-4, not staging-2."),
+    (
+        "The deploy target is staging-2.",
+        "As of today the deploy target is staging-4, not staging-2.",
+    ),
 ]
 
 
@@ -59,11 +62,13 @@ def test_it_tells_what_was_measured(detector: BundledDetector) -> None:
 
 def test_text_in_another_language_gets_no_verdict_and_is_counted() -> None:
     detector = BundledDetector()
-    scores = detector.score([
-        ("Ich wohne seit Jahren in Kiel.", "Ich wohne jetzt in Ulm."),
-        ("I live in Kiel.", "私は東京に住んでいます。"),
-        PAIRS[0],
-    ])
+    scores = detector.score(
+        [
+            ("Ich wohne seit Jahren in Kiel.", "Ich wohne jetzt in Ulm."),
+            ("I live in Kiel.", "私は東京に住んでいます。"),
+            PAIRS[0],
+        ]
+    )
     assert np.isnan(scores).tolist() == [True, True, False]
     assert detector.unjudged_language == 2
 

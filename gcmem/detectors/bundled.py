@@ -68,9 +68,11 @@ class BundledDetector:
         self.folder = Path(folder) if folder is not None else WEIGHTS
         for name in ("conflict.onnx", "tokenizer.json", "config.json"):
             if not (self.folder / name).is_file():
-                raise FileNotFoundError(f"the conflict model lacks {self.folder / name}.")
+                msg = f"the conflict model lacks {self.folder / name}."
+                raise FileNotFoundError(msg)
         if threshold is not None and not 0.0 <= threshold <= 1.0:
-            raise ValueError(f"threshold must be from 0 to 1, got {threshold}.")
+            msg = f"threshold must be from 0 to 1, got {threshold}."
+            raise ValueError(msg)
         self._config = _read_config(self.folder)
         self._model = OnnxTextModel(
             self.folder / "conflict.onnx",
@@ -90,7 +92,7 @@ class BundledDetector:
         """The gate that was measured with this model, or None if the folder has none."""
         return Gate.default() if "gate" in self._config else None
 
-    def score(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:
+    def score(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:  # noqa: ARG002
         """Score pairs of statements.
 
         Args:
@@ -131,9 +133,7 @@ class BundledDetector:
         BundledDetector.__init__(self, folder, **options)
 
 
-def probabilities(
-    logits: npt.NDArray[np.float32], temperature: float
-) -> npt.NDArray[np.float32]:
+def probabilities(logits: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
     """Calibrated probabilities (n, 3) from the model's outputs (n, 3)."""
     scaled = logits / np.float32(temperature)
     raised = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
@@ -152,7 +152,8 @@ def _config_of(path: Path, _modified: int) -> dict[str, Any]:
     needed = {"name", "version", "threshold", "temperature", "max_tokens", "calibration"}
     missing = sorted(needed - set(config))
     if missing:
-        raise ValueError(f"{path} lacks {', '.join(missing)}.")
+        msg = f"{path} lacks {', '.join(missing)}."
+        raise ValueError(msg)
     return cast("dict[str, Any]", config)
 
 

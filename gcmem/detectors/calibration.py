@@ -17,6 +17,7 @@ __all__ = [
     "CalibrationWarning",
     "calibrate",
     "calibrated",
+    "check_classes",
     "choose_threshold",
     "quality",
     "read_label",
@@ -88,7 +89,7 @@ def calibrate(
         raise ValueError(msg)
     rows = [_row(position, given) for position, given in enumerate(labelled_pairs)]
     truth = np.array([label for _, label in rows], dtype=bool)
-    _check_classes(truth)
+    check_classes(truth)
     pairs = [pair for pair, _ in rows]
     scores = score_all(detector, pairs, batch_size=batch_size, progress=progress)
     return quality(scores, truth, choose_threshold(scores, truth, min_precision=min_precision))
@@ -259,7 +260,12 @@ def _row(position: int, given: Any) -> tuple[TextPair, bool]:
         raise ValueError(msg) from error
 
 
-def _check_classes(truth: npt.NDArray[np.bool_]) -> None:
+def check_classes(truth: npt.NDArray[np.bool_]) -> None:
+    """Check that there are pairs with and without a conflict.
+
+    Raises:
+        ValueError: There are none of one kind.
+    """
     if not len(truth):
         msg = "labelled_pairs is empty; a threshold needs pairs with and without a conflict."
         raise ValueError(msg)

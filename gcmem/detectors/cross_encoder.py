@@ -152,12 +152,11 @@ class CrossEncoderDetector:
             raise ImportError(msg) from error
         model = CrossEncoder(
             self.model_name_or_path,
+            max_length=self.max_tokens,
             device=self.device,
             revision=self.revision,
             local_files_only=self.local_files_only,
         )
-        if self.max_tokens is not None:
-            model.max_length = self.max_tokens
         names = self.labels if self.labels is not None else model.config.id2label
         self._contradiction = contradiction_at(
             names, outputs=int(model.config.num_labels), model=self.model_name_or_path
@@ -179,9 +178,7 @@ class CrossEncoderDetector:
         self._lock = threading.Lock()
 
 
-def contradiction_at(
-    names: Sequence[str] | Mapping[Any, str], *, outputs: int, model: str
-) -> int:
+def contradiction_at(names: Sequence[str] | Mapping[Any, str], *, outputs: int, model: str) -> int:
     """Find which output of a model means "contradiction".
 
     Raises:

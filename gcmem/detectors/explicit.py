@@ -55,8 +55,10 @@ class ExplicitDetector:
         """Decide whether ``newer`` makes ``older`` no longer true; None where nothing says."""
         if older.id in newer.supersedes:
             return ExplicitVerdict(conflict=True, reason="supersedes link")
-        if older.key is None or newer.key is None or normalise(older.key) != normalise(newer.key):
+        if older.key is None or newer.key is None:
             return None
+        if normalise(older.key) != normalise(newer.key):
+            return ExplicitVerdict(conflict=False, reason="different slots")
         reason = f"slot {older.key}"
         if any(normalise(older.key) == normalise(key) for key in self.multi_valued):
             return ExplicitVerdict(conflict=False, reason=reason)

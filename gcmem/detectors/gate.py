@@ -48,14 +48,16 @@ class Gate:
         measured: dict[str, float] | None = None,
     ) -> None:
         if not -1.0 <= threshold <= 1.0:
-            raise ValueError(f"threshold must be from -1 to 1, got {threshold}.")
+            msg = f"threshold must be from -1 to 1, got {threshold}."
+            raise ValueError(msg)
         if projection is not None and (
             projection.ndim != 2 or projection.shape[0] != SentenceEncoder.dimension
         ):
-            raise ValueError(
+            msg = (
                 f"projection must have shape ({SentenceEncoder.dimension}, m), "
                 f"got {projection.shape}."
             )
+            raise ValueError(msg)
         self.projection = projection
         self.threshold = float(threshold)
         self.encoder = encoder if encoder is not None else SentenceEncoder()
@@ -70,7 +72,7 @@ class Gate:
         """Unit vectors in the space of the gate, (n, m), from sentence vectors (n, 384)."""
         projected = embeddings if self.projection is None else embeddings @ self.projection
         length = np.linalg.norm(projected, axis=-1, keepdims=True)
-        return (projected / np.maximum(length, np.float32(1e-9))).astype(np.float32)
+        return np.asarray(projected / np.maximum(length, 1e-9), dtype=np.float32)
 
     def passes(
         self, embeddings_older: FloatArray, embeddings_newer: FloatArray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
@@ -33,7 +32,7 @@ DATA_RULE: Final = (
 )
 
 _DATE_PREFIX: Final = re.compile(r"\[(\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:\d\d)?)?)\] ")
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_MARKS: Final = frozenset("<>`\uff1c\uff1e\uff40\ufe64\ufe65")  # and their wide and small forms
 _FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
@@ -74,7 +73,7 @@ def _escaped(line: str) -> str:
 
 
 def _escape(character: str) -> str:
-    if character not in "<>`" and unicodedata.category(character) not in _INVISIBLE:
+    if character.isprintable() and character not in _MARKS:
         return character
     units = character.encode("utf-16-be", errors="surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

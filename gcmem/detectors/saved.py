@@ -13,7 +13,7 @@ from typing import Any, Final
 from gcmem.detectors.base import Calibration, Detector
 from gcmem.detectors.calibration import CalibratedDetector, calibrated
 
-__all__ = ["DESCRIPTION", "SavedDetectorError", "load_saved", "save_detector"]
+__all__ = ["DESCRIPTION", "SavedDetectorError", "check_savable", "load_saved", "save_detector"]
 
 DESCRIPTION: Final = "detector.json"
 _FORMAT: Final = 1
@@ -68,6 +68,16 @@ def save_detector(detector: Detector, folder: str | Path) -> Path:
     return path
 
 
+def check_savable(detector: Detector) -> None:
+    """Check that a detector can be described in a file, before anything costly is done with it.
+
+    Raises:
+        TypeError: It is of a class that a file cannot describe.
+    """
+    inner = detector.detector if isinstance(detector, CalibratedDetector) else detector
+    _described(inner, Path())
+
+
 def load_saved(folder: str | Path, **options: Any) -> Detector:
     """Load a detector that `save_detector` described.
 
@@ -82,7 +92,6 @@ def load_saved(folder: str | Path, **options: Any) -> Detector:
     folder = Path(folder)
     path = folder / DESCRIPTION
     content = _read(path)
-    detector = _rebuilt(path, content, options)
     try:
         figures = content["calibration"]
         measured = None if figures is None else Calibration(**figures)
@@ -90,6 +99,7 @@ def load_saved(folder: str | Path, **options: Any) -> Detector:
     except (KeyError, TypeError, ValueError) as error:
         msg = f"{path}: threshold or calibration cannot be read: {error}."
         raise SavedDetectorError(msg) from error
+    detector = _rebuilt(path, content, {"threshold": threshold, **options})
     if measured is None:
         return detector
     if detector.name != content.get("detector"):
@@ -152,8 +162,7 @@ def _rebuilt(path: Path, content: Mapping[str, Any], options: Mapping[str, Any])
     if local is not None and not local.is_dir():
         msg = f"{path} names the model folder {local}, which does not exist."
         raise FileNotFoundError(msg)
-    settings: dict[str, Any] = {"threshold": content.get("threshold")}
-    settings |= {**(content.get("options") or {}), **options}
+    settings = {**(content.get("options") or {}), **options}
     try:
         if kind == "bundled":
             from gcmem.detectors.bundled import BundledDetector  # noqa: PLC0415

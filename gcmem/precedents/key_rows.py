@@ -32,11 +32,11 @@ class KeyRow:
     supports: int
 
 
-def chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+def chunks(items: Iterable[Item], size: int = _CHUNK) -> Iterator[list[Item]]:
     """Give items in lists short enough for the parameters of one statement."""
     held = list(items)
-    for start in range(0, len(held), _CHUNK):
-        yield held[start : start + _CHUNK]
+    for start in range(0, len(held), size):
+        yield held[start : start + size]
 
 
 def _select_keys(named: str) -> Select[Any]:

@@ -75,6 +75,7 @@ def encode_scope(scope: ScopeLike) -> str:
     return _encoded(to_scope(scope))
 
 
+@lru_cache(maxsize=65_536)
 def decode_scope(text: str) -> Scope:
     """Read back what `encode_scope` wrote."""
     return tuple(json.loads(text))
@@ -103,6 +104,7 @@ def forget_texts() -> None:
     """Drop every text that this module remembers for speed, as a purge demands."""
     match_key.cache_clear()
     _encoded.cache_clear()
+    decode_scope.cache_clear()
 
 
 def from_microseconds(value: int) -> datetime:

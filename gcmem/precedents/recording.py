@@ -80,6 +80,7 @@ class _Plan:
         self.texts: dict[str, str] = {}
         events = []
         latest = row.latest_at
+        self.new = latest is None
         for draft in drafts:
             at = draft.at
             if at is None:
@@ -160,12 +161,17 @@ class Recorder:
 
     def _carry_out(self, connection: Connection, plans: list[_Plan], now: int) -> Recording:
         found = records.entries_of(
-            connection, {plan.row.id: None if plan.load_all else set(plan.texts) for plan in plans}
+            connection,
+            {
+                plan.row.id: None if plan.load_all else set(plan.texts)
+                for plan in plans
+                if not plan.new
+            },
         )
         again = [plan.row.id for plan in plans if plan.fold_again]
         logged = records.events_of(connection, again) if again else {}
         for plan in plans:
-            plan.complete(found[plan.row.id])
+            plan.complete(found.get(plan.row.id, []))
             if plan.fold_again:
                 self._fold_again(plan, [item.event for item in logged[plan.row.id]])
             else:
@@ -216,7 +222,8 @@ class Recorder:
             [
                 (plan.row.id, entry, plan.lifecycle.ready(entry), plan.lifecycle.exclusive)
                 for plan in plans
-                for entry in map(plan.lifecycle.entries.__getitem__, sorted(plan.lifecycle.dirty))
+                for entry in plan.lifecycle.entries.values()
+                if entry.match in plan.lifecycle.dirty
             ],
         )
         numbered = [

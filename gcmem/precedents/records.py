@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, bindparam, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    CompoundSelect,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    insert,
+    select,
+    union_all,
+    update,
+)
 
 from gcmem.precedents.entry import Change, Entry, Event, EventKind
 from gcmem.precedents.key_rows import KeyRow, chunks
@@ -46,43 +56,51 @@ def entries_of(
 
     None instead of names gives every precedent of the key.
     """
-    found: dict[int, dict[int, Entry]] = {key_id: {} for key_id in wanted}
-    for statement, bound in _entry_statements(wanted):
+    found: dict[int, dict[str, Entry]] = {key_id: {} for key_id in wanted}
+    whole = [key_id for key_id, matches in wanted.items() if matches is None]
+    partly = {key_id: matches for key_id, matches in wanted.items() if matches is not None}
+
+    def take(statement: Select[Any] | CompoundSelect[Any], **bound: object) -> None:
         for row in connection.execute(statement, bound):
-            found[row.key_id][row.id] = to_entry(row)
+            found[row.key_id][row.match] = to_entry(row)
+
+    for some in chunks(whole):
+        take(_WHOLE, of_keys=some)
+    if len(partly) == 1:
+        ((key_id, matches),) = partly.items()
+        if len(matches) == 1:
+            take(_LIVE_OR_ONE, of_key=key_id, of_match=next(iter(matches)))
+            return {key_id: list(entries.values()) for key_id, entries in found.items()}
+    for some in chunks(partly):
+        take(_LIVE_ALONE, of_keys=some)
+    missing = [
+        (key_id, match)
+        for key_id, matches in partly.items()
+        for match in sorted(matches)
+        if match not in found[key_id]
+    ]
+    for pairs in chunks(missing, _NAMED_AT_ONCE):
+        keys, named = {key_id for key_id, _ in pairs}, {match for _, match in pairs}
+        take(_NAMED, of_keys=sorted(keys), of_matches=sorted(named))
     return {key_id: list(entries.values()) for key_id, entries in found.items()}
 
 
 _LIVE: Final = precedent.c.live.is_(True)
 _OF_KEY: Final = precedent.c.key_id == bindparam("of_key")
 _OF_KEYS: Final = precedent.c.key_id.in_(bindparam("of_keys", expanding=True))
-_OF_PAIRS: Final = tuple_(precedent.c.key_id, precedent.c.match).in_(
-    bindparam("of_pairs", expanding=True)
-)
+_NAMED_AT_ONCE: Final = 16  # pairs of key and match; the index is probed for their product
 _WHOLE: Final = select(precedent).where(_OF_KEYS)
-_LIVE_OR_ONE: Final = select(precedent).where(
-    _OF_KEY, or_(_LIVE, precedent.c.match == bindparam("of_match"))
+# Not OR: SQLite would read every precedent of the key to decide it.
+_LIVE_OR_ONE: Final = union_all(
+    select(precedent).where(_OF_KEY, _LIVE),
+    select(precedent).where(
+        _OF_KEY, precedent.c.match == bindparam("of_match"), precedent.c.live.is_(False)
+    ),
 )
 _LIVE_ALONE: Final = select(precedent).where(_OF_KEYS, _LIVE)
-_NAMED: Final = select(precedent).where(_OF_PAIRS)
-
-
-def _entry_statements(
-    wanted: Mapping[int, set[str] | None],
-) -> Iterator[tuple[Select[Any], dict[str, Any]]]:
-    whole = [key_id for key_id, matches in wanted.items() if matches is None]
-    partly = {key_id: matches for key_id, matches in wanted.items() if matches is not None}
-    for some in chunks(whole):
-        yield _WHOLE, {"of_keys": some}
-    pairs = sorted((key_id, match) for key_id, matches in partly.items() for match in matches)
-    if len(partly) == len(pairs) == 1:
-        ((key_id, match),) = pairs
-        yield _LIVE_OR_ONE, {"of_key": key_id, "of_match": match}
-        return
-    for some in chunks(partly):
-        yield _LIVE_ALONE, {"of_keys": some}
-    for named in chunks(pairs):
-        yield _NAMED, {"of_pairs": named}
+_NAMED: Final = select(precedent).where(
+    _OF_KEYS, precedent.c.match.in_(bindparam("of_matches", expanding=True))
+)
 
 
 def to_entry(row: Row[Any]) -> Entry:

@@ -67,9 +67,10 @@ meta = Table(
 definition = Table(
     "gcmem_definition",
     metadata,
-    Column("scope", Text, primary_key=True),  # "" is every scope; all others are JSON
     Column("match", Text, primary_key=True),
+    Column("scope", Text, primary_key=True),  # "" is every scope; all others are JSON
     Column("cardinality", String(12), nullable=False),
+    Index("gcmem_definition_scope", "scope"),
 )
 
 key = Table(
@@ -170,10 +171,18 @@ purge = Table(
 )
 
 
-def create(connection: Connection) -> None:
-    """Create what is missing of the tables, and write the schema version."""
-    metadata.create_all(connection)
-    if connection.scalar(select(meta.c.value).where(meta.c.name == "schema_version")) is None:
+def create(connection: Connection, *, empty: bool = False) -> None:
+    """Create what is missing of the tables, and write the schema version.
+
+    Args:
+        connection: Where to.
+        empty: The database is known to have no tables.
+    """
+    metadata.create_all(connection, checkfirst=not empty)
+    if (
+        empty
+        or connection.scalar(select(meta.c.value).where(meta.c.name == "schema_version")) is None
+    ):
         connection.execute(meta.insert(), {"name": "schema_version", "value": str(SCHEMA_VERSION)})
 
 

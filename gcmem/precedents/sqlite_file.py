@@ -64,7 +64,7 @@ def _build(path: Path) -> None:
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
-        schema.create(connection)
+        schema.create(connection, empty=True)
         connection.commit()
     engine.dispose()
     descriptor = os.open(path, os.O_RDWR)

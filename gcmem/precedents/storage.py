@@ -188,14 +188,15 @@ class Storage:
         return create_engine(self._url, pool_pre_ping=True, pool_size=8, max_overflow=24)
 
     def _prepare(self, connection: Connection) -> None:
+        if self.in_memory:
+            schema.create(connection, empty=True)
+            return
         if self.path is not None:
             sqlite_file.check_content(connection, self.path)
         elif self.postgres:
             connection.execute(
                 text("SELECT pg_advisory_xact_lock(:number)"), {"number": _CREATION_LOCK}
             )
-            schema.create(connection)
-        else:
             schema.create(connection)
         schema.upgrade(connection, self.name)
 

@@ -13,4 +13,5 @@ def __getattr__(name: str) -> object:
         from gcmem.training.training import train
 
         return train
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

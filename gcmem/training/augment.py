@@ -15,9 +15,52 @@ from gcmem.training.surface import vary_surface
 
 _WORD = re.compile(r"\b[A-Z][a-zà-öø-ÿ]{2,}\b")
 _NO_NAMES = frozenset(
-    "The This That These Those User Our Your His Her Its Their Team Company Service Project Office"
-    " School Room House Street Shop App Site Road Club North South East West New Old Doctor Uncle"
-    " Aunt Mister Saint City Bank Hotel Hospital Library Museum Department".split()
+    [
+        "The",
+        "This",
+        "That",
+        "These",
+        "Those",
+        "User",
+        "Our",
+        "Your",
+        "His",
+        "Her",
+        "Its",
+        "Their",
+        "Team",
+        "Company",
+        "Service",
+        "Project",
+        "Office",
+        "School",
+        "Room",
+        "House",
+        "Street",
+        "Shop",
+        "App",
+        "Site",
+        "Road",
+        "Club",
+        "North",
+        "South",
+        "East",
+        "West",
+        "New",
+        "Old",
+        "Doctor",
+        "Uncle",
+        "Aunt",
+        "Mister",
+        "Saint",
+        "City",
+        "Bank",
+        "Hotel",
+        "Hospital",
+        "Library",
+        "Museum",
+        "Department",
+    ]
 )
 
 
@@ -36,7 +79,8 @@ def names_of_group(group: Group) -> frozenset[str]:
     return frozenset(
         word
         for word in set(_words(group.older)) - _NO_NAMES
-        if word.lower() not in lower and sum(word in _words(text) for text in newer) >= len(newer) / 2
+        if word.lower() not in lower
+        and sum(word in _words(text) for text in newer) >= len(newer) / 2
     )
 
 

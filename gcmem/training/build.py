@@ -17,9 +17,16 @@ from random import Random
 
 import numpy as np
 
+from gcmem.detectors.bundled import SUPERSEDES, probabilities
 from gcmem.encoder import SentenceEncoder
 from gcmem.onnx_model import WEIGHTS
-from gcmem.training.calibrating import Fit, calibrate_logits
+from gcmem.training.calibrating import (
+    Fit,
+    fit_temperature,
+    negative_log_likelihood,
+    quality,
+    smallest_threshold,
+)
 from gcmem.training.corpus_files import read_families, read_groups
 from gcmem.training.export import export_encoder, load_encoder, save_tokenizer
 from gcmem.training.fitting import Example, fit, load_tokenizer
@@ -86,15 +93,40 @@ def learn_supersession(model: ConflictModel, nli: Sequence[NLIRow], stage: Stage
 
 
 def calibrate_on_dev(folder: Path, *, precision: float, false_positive_rate: float) -> Fit:
-    """Temperature on all dev pairs; threshold on the explicit ones and on the hard negatives.
+    """Temperature and threshold of an exported model, on the dev split.
 
-    The threshold is the smallest that keeps the precision on the dev groups (as many conflicts as
-    other pairs, by weight) and the false-positive rate on all dev pairs.
+    The temperature comes from all dev pairs. The threshold is the smallest that keeps the precision
+    on the explicit pairs (the dev groups, conflicts and others weighing the same) and the
+    false-positive rate on all dev pairs that are ``neither``. The calibration that is written down
+    is that of the explicit pairs.
     """
     pairs = measured_pairs("dev")
     logits = onnx_model(folder).run([(pair.older, pair.newer) for pair in pairs])
-    return calibrate_logits(
-        logits, pairs, precision=precision, false_positive_rate=false_positive_rate,
+    conflict = np.array([pair.label == "supersedes" for pair in pairs])
+    explicit = np.array([pair.kind.startswith("group:") for pair in pairs])
+    counted = conflict | np.array([pair.label == "neither" for pair in pairs])
+    temperature = fit_temperature(logits, conflict)
+    scores = probabilities(logits, temperature)[:, SUPERSEDES]
+    precise = smallest_threshold(
+        scores[explicit],
+        conflict[explicit],
+        precision=precision,
+        false_positive_rate=1.0,
+        balanced=True,
+    )
+    rare = smallest_threshold(
+        scores[counted],
+        conflict[counted],
+        precision=0.0,
+        false_positive_rate=false_positive_rate,
+    )
+    threshold = max(precise, rare)
+    return Fit(
+        temperature=temperature,
+        threshold=threshold,
+        calibration=quality(scores[explicit], conflict[explicit], threshold),
+        false_positive_rate=float((scores[counted & ~conflict] >= threshold).mean()),
+        negative_log_likelihood=negative_log_likelihood(logits, conflict, temperature),
     )
 
 
@@ -130,15 +162,17 @@ def build_gate(folder: Path) -> dict[str, object]:
 
 
 def export_all(
-    model: ConflictModel, folder: Path, *, precision: float = 0.95, false_positive_rate: float = 0.02
+    model: ConflictModel,
+    folder: Path,
+    *,
+    precision: float = 0.95,
+    false_positive_rate: float = 0.02,
 ) -> None:
     """Write both ONNX models, the tokenizer, the gate and ``config.json``."""
     export_to(model, folder)
     save_tokenizer(folder / "tokenizer.json")
     export_encoder(load_encoder(), folder / "encoder.onnx")
-    chosen = calibrate_on_dev(
-        folder, precision=precision, false_positive_rate=false_positive_rate
-    )
+    chosen = calibrate_on_dev(folder, precision=precision, false_positive_rate=false_positive_rate)
     sample: list[LabelledPair] = measured_pairs("dev", share=0.1)
     write_config(
         folder,

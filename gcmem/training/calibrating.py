@@ -53,36 +53,49 @@ def negative_log_likelihood(
 
 
 def smallest_threshold(
-    scores: FloatArray, is_positive: npt.NDArray[np.bool_], *, precision: float,
+    scores: FloatArray,
+    is_positive: npt.NDArray[np.bool_],
+    *,
+    precision: float,
     false_positive_rate: float,
+    balanced: bool = False,
 ) -> float:
     """The smallest threshold with at least this precision and at most this false-positive rate.
+
+    With `balanced`, precision is what it would be with as many positive as negative pairs.
 
     Raises:
         ValueError: No threshold reaches them, or there are no positive pairs.
     """
     if not is_positive.any():
-        raise ValueError("no pair is labelled supersedes, so no threshold can be chosen.")
+        msg = "no pair is labelled supersedes, so no threshold can be chosen."
+        raise ValueError(msg)
     order = np.argsort(-scores, kind="stable")
     ranked, truth = scores[order], is_positive[order]
     right, wrong = np.cumsum(truth), np.cumsum(~truth)
-    good = (right / (right + wrong) >= precision) & (
-        wrong <= false_positive_rate * max(1, int((~is_positive).sum()))
+    negatives = max(1, int((~is_positive).sum()))
+    weight = int(is_positive.sum()) / negatives if balanced else 1.0
+    good = (right / (right + weight * wrong) >= precision) & (
+        wrong <= false_positive_rate * negatives
     )
     last_of_equals = np.append(ranked[1:] != ranked[:-1], True)
     good &= last_of_equals
     if not good.any():
-        raise ValueError(
+        msg = (
             f"no threshold gives a precision of {precision} at a false-positive rate of at most "
             f"{false_positive_rate}; train longer, or ask for less."
         )
+        raise ValueError(msg)
     at = int(np.flatnonzero(good).max())
     below = ranked[at + 1] if at + 1 < len(ranked) else 0.0
     return float((ranked[at] + below) / 2)
 
 
 def calibrate_logits(
-    logits: FloatArray, pairs: Sequence[LabelledPair], *, precision: float = 0.95,
+    logits: FloatArray,
+    pairs: Sequence[LabelledPair],
+    *,
+    precision: float = 0.95,
     false_positive_rate: float = 0.02,
 ) -> Fit:
     """Choose temperature and threshold on development pairs.

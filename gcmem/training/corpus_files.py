@@ -18,8 +18,8 @@ CORPUS = Path(__file__).parent / "corpus"
 class Family:
     """One attribute of one entity: statements for each of its states and around them.
 
-    `labels` and `states` map a state's letter to its label and its (explicit, inferred) statements; `transitions` maps ("A", "B")
-    to statements that announce the change.
+    `labels` maps a state's letter to its label, `states` to its (explicit, inferred) statements;
+    `transitions` maps ("A", "B") to statements that announce the change.
     """
 
     id: str
@@ -81,12 +81,18 @@ def read_groups(corpus: Path = CORPUS) -> list[Group]:
         for row in _rows(path):
             split = splits.get(row["id"]) or assigned_split(row["id"])
             if split not in SPLITS:
-                raise ValueError(f"pairs/splits.json: {row['id']}: unknown split {split!r}")
+                msg = f"pairs/splits.json: {row['id']}: unknown split {split!r}"
+                raise ValueError(msg)
             newer = tuple((item["text"], item["label"], item["kind"]) for item in row["newer"])
             groups.append(
                 Group(
-                    row["id"], row["domain"], row["attribute"], row["query"], row["older"],
-                    newer, split,
+                    row["id"],
+                    row["domain"],
+                    row["attribute"],
+                    row["query"],
+                    row["older"],
+                    newer,
+                    split,
                 )
             )
     return groups
@@ -105,7 +111,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
             try:
                 rows.append(json.loads(line))
             except json.JSONDecodeError as error:
-                raise ValueError(f"{path}, line {number}: not JSON: {error}") from error
+                msg = f"{path}, line {number}: not JSON: {error}"
+                raise ValueError(msg) from error
     return rows
 
 
@@ -114,9 +121,7 @@ def _family(row: Mapping[str, Any]) -> Family:
         name: (tuple(state["explicit"]), tuple(state["inferred"]))
         for name, state in row["states"].items()
     }
-    transitions = {
-        (name[0], name[2]): tuple(texts) for name, texts in row["transitions"].items()
-    }
+    transitions = {(name[0], name[2]): tuple(texts) for name, texts in row["transitions"].items()}
     return Family(
         id=row["id"],
         domain=row["domain"],

@@ -84,8 +84,10 @@ def reliability(
 def table(result: Mapping[str, Any]) -> str:
     """The result as Markdown."""
     lines = [
-        f"Detector {result['detector']}, threshold {result['threshold']:.3f}, "
-        f"{result['pairs']} pairs of the test split.",
+        (
+            f"Detector {result['detector']}, threshold {result['threshold']:.3f}, "
+            f"{result['pairs']} pairs of the test split."
+        ),
         "",
         "| source | pairs | conflicts | precision | recall | false-positive rate |",
         "|---|---|---|---|---|---|",
@@ -95,7 +97,8 @@ def table(result: Mapping[str, Any]) -> str:
         f"| {row['recall']:.3f} | {row['false_positive_rate']:.4f} |"
         for name, row in result["sources"].items()
     ]
-    lines += ["", "| kind | label | pairs | reported as conflict | mean score |", "|---|---|---|---|---|"]
+    lines += ["", "| kind | label | pairs | reported as conflict | mean score |"]
+    lines += ["|---|---|---|---|---|"]
     lines += [
         f"| {row['kind']} | {row['label']} | {row['support']} | {row['reported']:.3f} "
         f"| {row['mean_score']:.3f} |"
@@ -110,9 +113,7 @@ def table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _source(
-    scores: FloatArray, truth: npt.NDArray[np.bool_], threshold: float
-) -> dict[str, float]:
+def _source(scores: FloatArray, truth: npt.NDArray[np.bool_], threshold: float) -> dict[str, float]:
     found = quality(scores, truth, threshold)
     negative = scores[~truth]
     return {

@@ -53,7 +53,7 @@ class MeanPooledEncoder(nn.Module):
         ).last_hidden_state
         mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-        return cast(Tensor, torch.nn.functional.normalize(mean, dim=-1))
+        return torch.nn.functional.normalize(mean, dim=-1)
 
 
 def load_encoder(folder: str | Path | None = None) -> MeanPooledEncoder:
@@ -83,7 +83,8 @@ def save_tokenizer(path: str | Path, *, folder: str | Path | None = None) -> Non
 
 def _export(module: nn.Module, trunk: BertModel, path: str | Path, *, output: str) -> None:
     words = trunk.embeddings.word_embeddings
-    trunk.embeddings.word_embeddings = RowwiseInt8Embedding(words.weight.detach())
+    int8_words = RowwiseInt8Embedding(words.weight.detach())
+    trunk.embeddings.word_embeddings = int8_words  # type: ignore[assignment]
     attention = trunk.config._attn_implementation
     trunk.config._attn_implementation = "eager"
     module.eval()
@@ -92,14 +93,22 @@ def _export(module: nn.Module, trunk: BertModel, path: str | Path, *, output: st
             plain = Path(folder) / "float.onnx"
             _to_onnx(module, plain, output=output)
             fused = Path(folder) / "fused.onnx"
-            _fuse(plain, fused, heads=trunk.config.num_attention_heads, hidden=trunk.config.hidden_size)
+            _fuse(
+                plain,
+                fused,
+                heads=trunk.config.num_attention_heads,
+                hidden=trunk.config.hidden_size,
+            )
             quantize_dynamic(
                 fused,
                 Path(path),
                 op_types_to_quantize=["MatMul", "Gemm", "Attention"],
                 per_channel=True,
                 weight_type=QuantType.QInt8,
-                extra_options={"MatMulConstBOnly": True, "DefaultTensorType": onnx.TensorProto.FLOAT},
+                extra_options={
+                    "MatMulConstBOnly": True,
+                    "DefaultTensorType": onnx.TensorProto.FLOAT,
+                },
             )
     finally:
         trunk.embeddings.word_embeddings = words
@@ -125,8 +134,9 @@ def _fuse(plain: Path, fused: Path, *, heads: int, hidden: int) -> None:
     """Fuse attention, layer norm and GELU into single operators."""
     from onnxruntime.transformers.optimizer import optimize_model
 
-    model = optimize_model(str(plain), model_type="bert", num_heads=heads, hidden_size=hidden,
-                           opt_level=0)
+    model = optimize_model(
+        str(plain), model_type="bert", num_heads=heads, hidden_size=hidden, opt_level=0
+    )
     model.save_model_to_file(str(fused))
 
 

@@ -51,7 +51,9 @@ LABEL_OF_KIND: Mapping[str, Label] = {
 }
 """The label of each kind; kinds that are not named here are ``neither``."""
 
-_FIRST_PERSON = re.compile(r"\b(i|i'm|i've|i'll|i'd|my|mine|me|we|our|we're|we've)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(
+    r"\b(i|i'm|i've|i'll|i'd|my|mine|me|we|our|we're|we've)\b", re.IGNORECASE
+)
 
 Texts = Sequence[str]
 
@@ -67,16 +69,18 @@ def family_pairs(family: Family, random: Random, *, share: float = 1.0) -> list[
     result = []
     for kind, candidates in _all_pairs(family).items():
         wanted = int(SHARES[kind] * share + random.random())
-        if len(candidates) > wanted:
-            candidates = random.sample(candidates, wanted)
+        sample = random.sample(candidates, min(wanted, len(candidates)))
         label = LABEL_OF_KIND.get(kind, "neither")
         result += [
             LabelledPair(
                 older, newer, label, kind, family.id, query=family.query, split=family.split
             )
-            for older, newer in candidates
-            if not (label == "supersedes" and _speakers_differ(family, older, newer)
-                    and random.random() < 0.6)
+            for older, newer in sample
+            if not (
+                label == "supersedes"
+                and _speakers_differ(family, older, newer)
+                and random.random() < 0.6
+            )
         ]
     return result
 

@@ -56,7 +56,9 @@ class Batch:
         return self.input_ids, self.attention_mask, self.token_type_ids
 
 
-def encode(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+def encode(
+    tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
+) -> list[tuple[list[int], list[int]]]:
     """Token ids and segment ids of each pair, unpadded."""
     return [(item.ids, item.type_ids) for item in tokenizer.encode_batch(list(pairs))]
 
@@ -101,17 +103,22 @@ def fit(
     minutes: float | None = None,
     seed: int = 0,
     after_epoch: Callable[[int], None] | None = None,
-    every_steps: int | None = None,
-    at_steps: Callable[[int], None] | None = None,
 ) -> dict[str, float]:
     """Train the model in place.
 
     Args:
+        model: The model; its state after the last step is the result.
+        tokenizer: Its tokenizer, which sets the longest input.
         epochs: The examples of every epoch, or a function from the epoch's number to them.
         number_of_epochs: How many epochs.
+        learning_rate: Peak of the cosine schedule.
+        batch_size: Pairs in one step.
+        warmup: Share of the schedule in which the rate rises.
+        weight_decay: Of the matrices.
+        label_smoothing: Probability that is spread over all labels.
         minutes: With a limit, the schedule also ends after this many minutes of wall time.
+        seed: Of dropout and of the order of the batches.
         after_epoch: Called with the epoch's number after each.
-        every_steps: Call `at_steps` after each so many steps.
 
     Returns:
         Steps, seconds and the mean loss of the last 200 steps.
@@ -147,10 +154,14 @@ def fit(
             rate = min(1.0, done / warmup) * 0.5 * (1 + math.cos(math.pi * done))
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate * max(rate, 1e-3)
-            loss = _loss(model, [examples[i] for i in members], [encoded[i] for i in members],
-                         label_smoothing)
+            loss = _loss(
+                model,
+                [examples[i] for i in members],
+                [encoded[i] for i in members],
+                label_smoothing,
+            )
             optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             step += 1
@@ -158,14 +169,12 @@ def fit(
             if step % 200 == 0:
                 log.info(
                     "step %d, epoch %.2f, done %.3f, loss %.4f, %.0f pairs/s",
-                    step, epoch + position / len(batches), done, float(np.mean(losses[-200:])),
+                    step,
+                    epoch + position / len(batches),
+                    done,
+                    float(np.mean(losses[-200:])),
                     step * batch_size / (time.monotonic() - started - spent_outside),
                 )
-            if every_steps and at_steps and step % every_steps == 0:
-                pause = time.monotonic()
-                at_steps(step)
-                model.train()
-                spent_outside += time.monotonic() - pause
         if after_epoch is not None:
             pause = time.monotonic()
             after_epoch(epoch)

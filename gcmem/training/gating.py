@@ -81,9 +81,9 @@ def fit_projection(
         far = functional.relu(0.45 - own).square().mean()
         loss = contrast + 20.0 * far
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         optimizer.step()
-    return matrix.detach().numpy().astype(np.float32)
+    return np.asarray(matrix.detach().numpy(), dtype=np.float32)
 
 
 def cosines(

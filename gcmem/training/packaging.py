@@ -26,9 +26,7 @@ MAX_TOKENS = 192
 def onnx_model(folder: str | Path) -> OnnxTextModel:
     """The exported conflict model of a folder."""
     folder = Path(folder)
-    return OnnxTextModel(
-        folder / "conflict.onnx", folder / "tokenizer.json", max_tokens=MAX_TOKENS
-    )
+    return OnnxTextModel(folder / "conflict.onnx", folder / "tokenizer.json", max_tokens=MAX_TOKENS)
 
 
 def export_to(model: ConflictModel, folder: str | Path, *, base: str | Path | None = None) -> None:

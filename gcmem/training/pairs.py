@@ -24,7 +24,7 @@ class LabelledPair:
         newer: The statement recorded later.
         label: ``supersedes`` if the newer one makes the older one no longer true, ``supports`` if
             it restates it or adds detail, ``neither`` otherwise.
-        kind: Why the label holds (``number``, ``other_entity``, ...); results are reported per kind.
+        kind: Why the label holds (``number``, ``other_entity``, ...); results are told per kind.
         attribute_id: The family or group that the pair was made from; the unit of the split.
         query: A question that both statements may answer, or "".
         split: ``train``, ``dev`` or ``test``.
@@ -62,11 +62,11 @@ def read_pairs(path: str | Path) -> list[LabelledPair]:
     elif suffix in {".jsonl", ".ndjson"}:
         pairs = [_pair(row, path, line) for line, row in _json_rows(path)]
     else:
-        raise PairFormatError(
-            f"{path}: unknown file type {suffix!r}; allowed are .jsonl, .ndjson and .csv"
-        )
+        msg = f"{path}: unknown file type {suffix!r}; allowed are .jsonl, .ndjson and .csv"
+        raise PairFormatError(msg)
     if not pairs:
-        raise PairFormatError(f"{path}: holds no pairs")
+        msg = f"{path}: holds no pairs"
+        raise PairFormatError(msg)
     return pairs
 
 
@@ -84,12 +84,12 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         header = reader.fieldnames or []
         missing = [name for name in ("older", "newer", "label") if name not in header]
         if missing:
-            raise PairFormatError(
-                f"{path}, line 1: column(s) {', '.join(missing)} missing; the header is {header}"
-            )
+            msg = f"{path}, line 1: column(s) {', '.join(missing)} missing; the header is {header}"
+            raise PairFormatError(msg)
         for row in reader:
             if None in row:
-                raise PairFormatError(f"{path}, line {reader.line_num}: more fields than columns")
+                msg = f"{path}, line {reader.line_num}: more fields than columns"
+                raise PairFormatError(msg)
             yield reader.line_num, {key: value for key, value in row.items() if value is not None}
 
 
@@ -101,9 +101,11 @@ def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             try:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
-                raise PairFormatError(f"{path}, line {number}: not JSON: {error}") from error
+                msg = f"{path}, line {number}: not JSON: {error}"
+                raise PairFormatError(msg) from error
             if not isinstance(row, dict):
-                raise PairFormatError(f"{path}, line {number}: not a JSON object")
+                msg = f"{path}, line {number}: not a JSON object"
+                raise PairFormatError(msg)
             yield number, row
 
 
@@ -111,33 +113,39 @@ def _pair(row: Mapping[str, Any], path: Path, line: int) -> LabelledPair:
     where = f"{path}, line {line}"
     unknown = sorted(set(row) - set(LabelledPair.__slots__))
     if unknown:
-        raise PairFormatError(
+        msg = (
             f"{where}: unknown column(s) {', '.join(unknown)}; "
             f"allowed are {', '.join(LabelledPair.__slots__)}"
         )
+        raise PairFormatError(msg)
     for name in ("older", "newer"):
         value = row.get(name)
         if not isinstance(value, str) or not value.strip():
-            raise PairFormatError(f"{where}: {name} must be a non-empty text, got {value!r}")
+            msg = f"{where}: {name} must be a non-empty text, got {value!r}"
+            raise PairFormatError(msg)
     label = row.get("label")
     if label not in LABELS:
-        raise PairFormatError(f"{where}: label {label!r} is none of {', '.join(LABELS)}")
+        msg = f"{where}: label {label!r} is none of {', '.join(LABELS)}"
+        raise PairFormatError(msg)
     split = row.get("split") or "train"
     if split not in SPLITS:
-        raise PairFormatError(f"{where}: split {split!r} is none of {', '.join(SPLITS)}")
+        msg = f"{where}: split {split!r} is none of {', '.join(SPLITS)}"
+        raise PairFormatError(msg)
     try:
         weight = float(row.get("weight") or 1.0)
     except (TypeError, ValueError) as error:
-        raise PairFormatError(f"{where}: weight {row['weight']!r} is not a number") from error
+        msg = f"{where}: weight {row['weight']!r} is not a number"
+        raise PairFormatError(msg) from error
     if not 0.0 < weight < float("inf"):
-        raise PairFormatError(f"{where}: weight must be positive and finite, got {weight}")
+        msg = f"{where}: weight must be positive and finite, got {weight}"
+        raise PairFormatError(msg)
     return LabelledPair(
         older=row["older"],
         newer=row["newer"],
-        label=cast(Label, label),
+        label=cast("Label", label),
         kind=str(row.get("kind") or "unspecified"),
         attribute_id=str(row.get("attribute_id") or f"{path.stem}:{line}"),
         query=str(row.get("query") or ""),
-        split=cast(Split, split),
+        split=cast("Split", split),
         weight=weight,
     )

@@ -83,11 +83,14 @@ def train(
         >>> detector = load_detector("my-detector")  # doctest: +SKIP
     """
     if epochs < 1:
-        raise ValueError(f"epochs must be at least 1, got {epochs}.")
+        msg = f"epochs must be at least 1, got {epochs}."
+        raise ValueError(msg)
     if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size}.")
+        msg = f"batch_size must be at least 1, got {batch_size}."
+        raise ValueError(msg)
     if not 0.0 < precision <= 1.0:
-        raise ValueError(f"precision must be above 0 and at most 1, got {precision}.")
+        msg = f"precision must be above 0 and at most 1, got {precision}."
+        raise ValueError(msg)
     given = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
     trained, dev = _split(given)
     folder = Path(out_dir)
@@ -116,7 +119,11 @@ def train(
         seconds=outcome["seconds"],
         calibration=chosen.calibration,
         int8_agreement=agreement(
-            model, folder, dev, temperature=chosen.temperature, threshold=chosen.threshold,
+            model,
+            folder,
+            dev,
+            temperature=chosen.temperature,
+            threshold=chosen.threshold,
             base=tokenizer_folder,
         ),
     )
@@ -128,7 +135,8 @@ def train(
 def _start(base: str | Path | None) -> tuple[ConflictModel, Path]:
     folder = Path(base) if base is not None else base_folder()
     if not folder.is_dir():
-        raise ValueError(f"base must be a folder of a model, got {str(base)!r}.")
+        msg = f"base must be a folder of a model, got {str(base)!r}."
+        raise ValueError(msg)
     if (folder / "model.pt").is_file():
         return ConflictModel.load(folder), base_folder()
     return ConflictModel.from_base(folder), folder
@@ -146,10 +154,11 @@ def _split(pairs: Sequence[LabelledPair]) -> tuple[list[LabelledPair], list[Labe
     for name, part in parts.items():
         found = {pair.label for pair in part}
         if "supersedes" not in found or len(found) < 2:
-            raise ValueError(
+            msg = (
                 f"the {name} split needs pairs labelled supersedes and pairs of another label, "
                 f"got {len(part)} pairs with the labels {sorted(found)}."
             )
+            raise ValueError(msg)
     return parts["train"], parts["dev"]
 
 

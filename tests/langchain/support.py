@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
+from pydantic import Field
 
 from gcmem import Collector
 from tests.support import ScriptedDetector, slot_rule
@@ -52,7 +53,7 @@ class CountedRetriever(BaseRetriever):
 
     documents: list[Document]
     k: int = 2
-    asked: list[int] = []
+    asked: list[int] = Field(default_factory=list)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
@@ -66,7 +67,7 @@ class ScriptedChatModel(BaseChatModel):
     """Answers from a list, and remembers what it was shown."""
 
     answers: list[AIMessage]
-    shown: list[list[BaseMessage]] = []
+    shown: list[list[BaseMessage]] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
@@ -90,13 +91,12 @@ class RecordingHandler(BaseCallbackHandler):
         self.starts: list[tuple[str, str, UUID, UUID | None, Any]] = []
         self.ends: list[tuple[str, UUID, Any]] = []
         self.errors: list[UUID] = []
+        self.tags_of_models: list[list[str]] = []
         self.events: list[tuple[str, Any, UUID]] = []
         self._lock = threading.Lock()
 
-    def started(self, kind: str) -> list[tuple[str, UUID, UUID | None, Any]]:
-        return [
-            (name, run, parent, given) for k, name, run, parent, given in self.starts if k == kind
-        ]
+    def started(self, kind: str) -> list[list[Any]]:
+        return [run for kind_of_run, *run in self.starts if kind_of_run == kind]
 
     def _start(self, kind: str, given: Any, kwargs: dict[str, Any]) -> None:
         with self._lock:
@@ -120,6 +120,7 @@ class RecordingHandler(BaseCallbackHandler):
 
     def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
         self._start("model", messages, kwargs)
+        self.tags_of_models.append(kwargs["tags"])
 
     def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self.events.append((name, data, run_id))

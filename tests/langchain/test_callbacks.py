@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
@@ -12,6 +10,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from gcmem import Collector
+from gcmem.detectors.llm import LLMDetector
 from langchain_gcmem import GCMemCompressor, GCMemRetriever
 from tests.langchain.support import (
     ListRetriever,
@@ -30,19 +29,13 @@ async def call(runnable: Any, given: str, config: Any, *, native: bool) -> Any:
     return await runnable.ainvoke(given, config) if native else runnable.invoke(given, config)
 
 
-class ModelJudge:
-    """A detector of a user's own that asks a chat model."""
+def model_judge(*verdicts: dict[str, Any]) -> LLMDetector:
+    """The judge of gcmem over a chat model that gives these verdicts."""
+    answer = AIMessage(json.dumps({"verdicts": list(verdicts)}))
+    return LLMDetector(ScriptedChatModel(answers=[answer]), name="scripted", backoff=0.0)
 
-    name = "model-judge"
-    threshold = 0.5
-    calibration = None
 
-    def __init__(self) -> None:
-        self.model = ScriptedChatModel(answers=[AIMessage("1")], shown=[])
-
-    def score(self, pairs: Sequence[tuple[str, str]], query: str | None = None) -> Any:
-        answers = [self.model.invoke(f"{older} / {newer}") for older, newer in pairs]
-        return np.array([float(str(answer.content)) for answer in answers], dtype=np.float32)
+YES = {"pair": 1, "verdict": "yes", "probability": 0.97}
 
 
 @pytest.mark.parametrize("native", [False, True], ids=["sync", "async"])
@@ -92,14 +85,27 @@ class TestRetrieverRuns:
         self, native: bool
     ) -> None:
         handler = RecordingHandler()
-        judge = ModelJudge()
         retriever = GCMemRetriever(
-            base_retriever=ListRetriever(documents=QUEUE), collector=Collector(judge)
+            base_retriever=ListRetriever(documents=QUEUE), collector=Collector(model_judge(YES))
         )
         config = {"callbacks": [handler], "tags": ["mine"]}
         assert texts(await call(retriever, "size?", config, native=native)) == ["queue=20"]
         ((_, _, parent, _),) = handler.started("model")
         assert parent == handler.started("chain")[0][1]
+        assert handler.tags_of_models == [["mine"]]
+
+    async def test_a_pair_that_the_judge_invents_is_ignored_with_a_warning(
+        self, native: bool
+    ) -> None:
+        """A16."""
+        invented = {"pair": 12, "verdict": "yes", "probability": 1.0}
+        retriever = GCMemRetriever(
+            base_retriever=ListRetriever(documents=QUEUE),
+            collector=Collector(model_judge(invented)),
+        )
+        with pytest.warns(UserWarning, match="12"):
+            found = await call(retriever, "size?", None, native=native)
+        assert texts(found) == texts(QUEUE)
 
     async def test_an_expander_is_traced_below_the_retriever(self, native: bool) -> None:
         handler = RecordingHandler()

@@ -23,7 +23,7 @@ def answering(*answers: list[str] | None) -> ScriptedChatModel:
         )
         for queries in answers
     ]
-    return ScriptedChatModel(answers=messages, shown=[])
+    return ScriptedChatModel(answers=messages)
 
 
 async def call(expander: Any, query: str, *, native: bool) -> list[str]:
@@ -60,9 +60,12 @@ class TestModelQueryExpander:
         with pytest.raises(ValueError, match="gave no search query"):
             await call(ModelQueryExpander(model=answering(None)), "x", native=native)
 
-    async def test_a_fallback_lets_retrieval_go_on(self, native: bool) -> None:
-        expander = ModelQueryExpander(model=answering(None))
-        lenient = expander.with_fallbacks([RunnableLambda(lambda query: [])])
+    @pytest.mark.parametrize("way", ["on_error", "fallback"])
+    async def test_retrieval_may_go_on_without_variants(self, native: bool, way: str) -> None:
+        lenient: Any = ModelQueryExpander(model=answering(None), on_error="keep")
+        if way == "fallback":
+            strict = ModelQueryExpander(model=answering(None))
+            lenient = strict.with_fallbacks([RunnableLambda(lambda query: [])])
         notes = [doc("city=Ulm", 1), doc("city=Kiel", 2)]
         retriever = GCMemRetriever(
             base_retriever=lambda query: notes, query_expander=lenient, collector=slot_collector()
@@ -91,7 +94,9 @@ def test_it_survives_pickling_with_what_it_remembers() -> None:
     assert pickle.loads(pickle.dumps(expander)).invoke("x") == ["a"]
 
 
-@pytest.mark.parametrize("wrong", [{"n": 0}, {"variants": 3}, {"model": "gpt"}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [{"n": 0}, {"variants": 3}, {"on_error": "ignore"}, {"model": "gpt"}], ids=str
+)
 def test_a_wrong_option_is_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         ModelQueryExpander(**{"model": answering(["a"]), **wrong})

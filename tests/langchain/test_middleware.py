@@ -33,7 +33,7 @@ def calling(name: str, **arguments: Any) -> AIMessage:
 
 
 def model_that_calls(name: str, **arguments: Any) -> ScriptedChatModel:
-    return ScriptedChatModel(answers=[calling(name, **arguments), AIMessage("done")], shown=[])
+    return ScriptedChatModel(answers=[calling(name, **arguments), AIMessage("done")])
 
 
 def notes_tool(documents: Sequence[Document] = NOTES, **options: Any) -> Any:
@@ -170,7 +170,7 @@ def cleaning_agent(model: ScriptedChatModel, **options: Any) -> Any:
 
 
 def silent_model() -> ScriptedChatModel:
-    return ScriptedChatModel(answers=[AIMessage("ok")], shown=[])
+    return ScriptedChatModel(answers=[AIMessage("ok")])
 
 
 def shown_texts(model: ScriptedChatModel) -> list[Any]:

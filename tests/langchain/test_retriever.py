@@ -96,7 +96,7 @@ class TestAnyBase:
 
     def test_something_that_gives_no_documents_is_an_error_that_names_it(self) -> None:
         retriever = GCMemRetriever(base_retriever=RunnableLambda(lambda query: ["a text"]))
-        with pytest.raises(TypeError, match="base_retriever must give a list of Documents.*str"):
+        with pytest.raises(TypeError, match=r"base_retriever must give a list of Documents.*str"):
             retriever.invoke("city")
 
     def test_a_vector_store_in_place_of_a_retriever_is_an_error(self) -> None:
@@ -180,7 +180,7 @@ class TestOverFetch:
         assert sorted(texts(retriever.invoke("city"))) == ["city=8", "job=cook"]
 
     def test_a_retriever_that_takes_k_only_synchronously_is_asked_in_async_calls_too(self) -> None:
-        base = CountedRetriever(documents=STREAM, asked=[])
+        base = CountedRetriever(documents=STREAM)
         retriever = GCMemRetriever(base_retriever=base, collector=slot_collector())
         assert texts(retriever.invoke("city")) == CURRENT[:2]
         assert texts(asyncio.run(retriever.ainvoke("city"))) == CURRENT[:2]
@@ -195,6 +195,15 @@ class TestOverFetch:
             over(STREAM, k=5, fetch_k=3)
         with pytest.raises(ValueError, match="fetch_k must be at least k=9, got 5"):
             over(STREAM, fetch_k=5).invoke("city", k=9)
+
+    async def test_fetch_k_counts_in_a_call(self) -> None:
+        base = CountedRetriever(documents=STREAM)
+        retriever = GCMemRetriever(base_retriever=base, collector=slot_collector(), fetch_k=50)
+        retriever.invoke("city", fetch_k=7)
+        await retriever.ainvoke("city", fetch_k=8)
+        retriever.candidates("city", fetch_k=9)
+        retriever.invoke("city")
+        assert base.asked == [7, 8, 9, 50]
 
 
 class TestDocuments:
@@ -271,15 +280,16 @@ class TestDocuments:
             over([doc("x", "someday")]).invoke("q")
 
 
-class TestCallTime:
-    STAYS = [
-        doc("room=Ash", "2025-01-01"),
-        doc("room=Birch", "2026-01-01"),
-        doc("x=1", "2024-01-01"),
-    ]
+STAYS = [
+    doc("room=Ash", "2025-01-01"),
+    doc("room=Birch", "2026-01-01"),
+    doc("x=1", "2024-01-01"),
+]
 
+
+class TestCallTime:
     async def test_k_as_of_and_history_count_in_sync_and_async_calls(self) -> None:
-        retriever = over(self.STAYS)
+        retriever = over(STAYS)
         for given, expected in (
             ({}, ["room=Birch", "x=1"]),
             ({"k": 1}, ["room=Birch"]),
@@ -292,13 +302,13 @@ class TestCallTime:
             assert [m.text for m in retriever.collect("room", **given).memories] == expected
 
     def test_a_call_overrides_what_was_constructed(self) -> None:
-        retriever = over(self.STAYS, as_of="2025-06-01", history=True, k=3)
+        retriever = over(STAYS, as_of="2025-06-01", history=True, k=3)
         assert texts(retriever.invoke("room")) == ["room=Ash", "x=1"]
         found = retriever.invoke("room", as_of="2026-06-01", history=False, k=1)
         assert texts(found) == ["room=Birch"]
 
     def test_history_auto_annotates_for_questions_about_the_past(self) -> None:
-        retriever = over(self.STAYS, history="auto")
+        retriever = over(STAYS, history="auto")
         assert texts(retriever.invoke("Which room?")) == ["room=Birch", "x=1"]
         found = retriever.invoke("Which room did she use to, I mean previously, have?")
         assert found[0].metadata["superseded_by"] == "room=Birch"
@@ -381,8 +391,7 @@ class TestShortTermAndExpansion:
         found = await retriever.ainvoke("city")
         assert sorted(asked) == ["city", "job", "pet"]
         assert set(texts(found)) == set(CURRENT)
-        if kind != "coroutine function":
-            assert texts(retriever.invoke("city")) == texts(found)
+        assert texts(retriever.invoke("city")) == texts(found)
 
     async def test_the_queries_are_searched_concurrently(self) -> None:
         running = most = 0
@@ -410,7 +419,7 @@ class TestShortTermAndExpansion:
         assert most == 3
 
     def test_an_expander_that_gives_one_text_is_an_error(self) -> None:
-        with pytest.raises(TypeError, match="query_expander must give a list of queries.*'other'"):
+        with pytest.raises(TypeError, match=r"query_expander must give a list of queries.*'other'"):
             over(STREAM, query_expander=lambda query: "other").invoke("city")
 
     def test_a_document_found_by_two_queries_is_shown_once_and_is_the_same_object(self) -> None:

@@ -18,7 +18,7 @@ from llama_index.core.base.llms.types import (
     CompletionResponseGen,
     LLMMetadata,
 )
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index_instrumentation import get_dispatcher
@@ -96,7 +96,7 @@ class ScriptedLLM(CustomLLM):
 class Recorder(BaseEventHandler):
     """Keeps events."""
 
-    seen: list[Any] = []
+    seen: list[Any] = Field(default_factory=list)
 
     @classmethod
     def class_name(cls) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from tests.llamaindex.support import HashEmbedding, ids, replaces, slot_collecto
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    yield chromadb.PersistentClient(path=str(tmp_path / "chroma"))
+def client(tmp_path: Path) -> Any:
+    return chromadb.PersistentClient(path=str(tmp_path / "chroma"))
 
 
 def index_over(client: Any, nodes: list[TextNode]) -> VectorStoreIndex:

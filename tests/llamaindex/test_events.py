@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import pytest
+from llama_index.core.bridge.pydantic import Field
 from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.span import BaseSpan
 from llama_index_instrumentation.span_handlers import BaseSpanHandler
@@ -27,7 +28,7 @@ NODES = [scored("city=A", 1), scored("city=B", 2)]
 class SpanNames(BaseSpanHandler[BaseSpan]):
     """Keeps the names of spans, and of the one that each lies in."""
 
-    entered: list[tuple[str, str | None]] = []
+    entered: list[tuple[str, str | None]] = Field(default_factory=list)
 
     @classmethod
     def class_name(cls) -> str:

@@ -8,6 +8,7 @@ import pickle
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
@@ -295,6 +296,33 @@ async def test_expanded_queries_are_fetched_at_once_on_the_asynchronous_path() -
         wrapped(Together([]), query_expander=expander, k=3).aretrieve("q"), 10
     )
     assert set(ids(kept)) == {"q=1", "q2=1", "q3=1"}
+
+
+class OneTopic:
+    """A gate for which everything is about one thing."""
+
+    def allowed(self, older: Any, newer: Any) -> Any:
+        return np.ones((len(older), len(newer)), dtype=np.bool_)
+
+
+async def test_a_head_look_up_finds_the_newer_statement_that_the_question_misses() -> None:
+    class ByWords(ListRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            words = set(query_bundle.query_str.split())
+            return [node for node in self.nodes if words & set(node.get_content().split())]
+
+    nodes = [
+        scored("office on floor 2", 1, 0.9),
+        scored("new rooms from 2 to 4", 2, 0.8),
+        scored("lunch at noon", 3, 0.7),
+    ]
+    collector = Collector(replaces("floor 2", "new rooms"), gate=OneTopic())
+    plain = GCMemRetriever(ByWords(nodes), collector=collector)
+    looking = GCMemRetriever(ByWords(nodes), collector=collector, head_lookup=True)
+    assert ids(plain.retrieve("which floor")) == ["office on floor 2"]
+    assert ids(looking.retrieve("which floor")) == ["new rooms from 2 to 4"]
+    assert looking.retrieve("which floor")[0] is nodes[1]
+    assert ids(await looking.aretrieve("which floor")) == ["new rooms from 2 to 4"]
 
 
 def test_the_bundle_of_the_question_reaches_the_base_retriever_with_its_embedding() -> None:

@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from gcmem import Collector
+from gcmem.detectors.base import Calibration
 from gcmem.detectors.bundled import BundledDetector
 from gcmem.detectors.cache import MemoryVerdictCache
+from gcmem.detectors.calibration import calibrated
+from gcmem.detectors.cascade import CascadeDetector
+from gcmem.detectors.cross_encoder import CrossEncoderDetector
 from gcmem.detectors.explicit import ExplicitDetector
 from llamaindex_gcmem import GCMemPostprocessor
 from llamaindex_gcmem.serialization import dump_collector, load_collector
@@ -101,15 +105,30 @@ def test_every_option_of_the_collector_is_written_and_read() -> None:
     assert again.cache is None
 
 
+@pytest.mark.filterwarnings("ignore::gcmem.LowRecallWarning")
 def test_the_bundled_detector_comes_back_with_its_gate_and_an_empty_cache() -> None:
     collector = Collector(BundledDetector(threshold=0.9, batch_tokens=512))
-    again = load_collector(json.loads(json.dumps(dump_collector(collector))))
+    again = through_json(collector)
     assert repr(again) == repr(collector)
     assert again.detector.__getstate__() == collector.detector.__getstate__()  # type: ignore[attr-defined]
     assert (again.gate is None) == (collector.gate is None)
     assert isinstance(again.cache, MemoryVerdictCache)
-    without_gate = load_collector(dump_collector(Collector("bundled", gate=False)))
-    assert without_gate.gate is None
+    assert through_json(Collector("bundled", gate=False)).gate is None
+
+
+def test_detectors_of_detectors_come_back_too() -> None:
+    encoder = CrossEncoderDetector("owner/nli", direction="both", labels=["contradiction", "other"])
+    measured = calibrated(encoder, Calibration(0.6, 0.9, 0.8, 100))
+    cascade = CascadeDetector(measured, ExplicitDetector(), band=(0.2, 0.8))
+    for detector in (encoder, measured, cascade):
+        again = through_json(Collector(detector)).detector
+        assert type(again) is type(detector)
+        assert (again.name, again.threshold) == (detector.name, detector.threshold)
+        assert again.calibration == detector.calibration
+
+
+def through_json(collector: Collector) -> Collector:
+    return load_collector(json.loads(json.dumps(dump_collector(collector))))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +160,7 @@ def test_a_callable_history_is_refused_with_the_way_out() -> None:
     ("change", "message"),
     [
         ({"treshold": 0.5}, "unknown: \\['treshold'\\]"),
-        ({"detector": {"name": "oracle"}}, '"explicit" or "bundled", got \'oracle\''),
+        ({"detector": {"kind": "oracle"}}, "must be one of .*'cascade'.*, got 'oracle'"),
         ({"on_conflict": "burn"}, "on_conflict"),
     ],
 )

@@ -58,9 +58,7 @@ def postgres_url(postgres_server: str) -> str:
     return f"{postgres_server}&options=-csearch_path%3D{schema}"
 
 
-@pytest.fixture(
-    params=["memory", "file", pytest.param("postgres", marks=pytest.mark.integration)]
-)
+@pytest.fixture(params=["memory", "file", pytest.param("postgres", marks=pytest.mark.integration)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Every test that takes it runs on all three storages."""
     if request.param == "memory":

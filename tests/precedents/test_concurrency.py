@@ -96,7 +96,7 @@ def check_processes(url: str, processes: int, rounds: int) -> None:
 
 
 def test_four_processes_opening_one_new_file_give_exact_counts(tmp_path):
-    check_processes(f"sqlite:///{tmp_path / 'memory.db'}", processes=4, rounds=15)
+    check_processes(f"sqlite:///{tmp_path / 'memory.db'}", processes=4, rounds=9)
     assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
 
 
@@ -152,7 +152,7 @@ def check_kills(url: str, log: Path, rounds: int) -> None:
 
 
 def test_a_kill_in_a_loop_loses_nothing_acknowledged(tmp_path):
-    check_kills(f"sqlite:///{tmp_path / 'memory.db'}", tmp_path / "log", rounds=5)
+    check_kills(f"sqlite:///{tmp_path / 'memory.db'}", tmp_path / "log", rounds=4)
 
 
 @pytest.mark.integration

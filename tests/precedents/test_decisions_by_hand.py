@@ -150,7 +150,7 @@ def test_an_unknown_id_is_an_error_with_that_name(ledger, unknown):
         ledger.restore,
         ledger.pin,
         ledger.unpin,
-        lambda id: ledger.revoke(id, "x"),
+        lambda number: ledger.revoke(number, "x"),
     ):
         with pytest.raises(UnknownPrecedentError):
             call(unknown)

@@ -71,7 +71,9 @@ def test_a_page_of_garbage_is_refused(copy, page):
     refused(copy)
 
 
-@pytest.mark.parametrize("content", [b"hello", b"{}" * 5000, b"\x00" * 8192, b"SQLite format 3\x00"])
+@pytest.mark.parametrize(
+    "content", [b"hello", b"{}" * 5000, b"\x00" * 8192, b"SQLite format 3\x00"]
+)
 def test_a_file_that_is_no_ledger_is_refused(tmp_path, content):
     path = tmp_path / "memory.db"
     path.write_bytes(content)
@@ -145,7 +147,7 @@ def test_damage_while_the_ledger_is_open_is_reported_too(copy):
         content[4096:] = b"\xa5" * (len(content) - 4096)
         copy.write_bytes(content)
         ledger._storage._engine.dispose()  # a new connection has nothing cached
-        with pytest.raises(LedgerFileError, match="memory.db"):
+        with pytest.raises(LedgerFileError, match=r"memory\.db"):
             ledger.archive()
 
 

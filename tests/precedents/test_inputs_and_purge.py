@@ -58,7 +58,9 @@ def test_an_outcome_that_is_no_bool_is_an_error(ledger):
         ledger.outcome("k", "yes")
 
 
-@pytest.mark.parametrize("value", ["Straße 7", "日本語", "👩‍👩‍👧", "x" * 50_000, "line\nline", "'; DROP"])
+@pytest.mark.parametrize(
+    "value", ["Straße 7", "日本語", "👩‍👩‍👧", "x" * 50_000, "line\nline", "'; DROP"]
+)
 def test_any_text_comes_back_as_it_was_written(ledger, value):
     ledger.observe(value, value)
     (active,) = ledger.active()

@@ -74,9 +74,7 @@ def test_a_wider_window_adapts_more_slowly():
 
 
 def test_the_posterior_revokes_only_after_n_min_observations():
-    policy = LifecyclePolicy.tepa_rev(
-        theta_propose=1, n_min=5, theta_recent=0.0, theta_revoke=0.3
-    )
+    policy = LifecyclePolicy.tepa_rev(theta_propose=1, n_min=5, theta_recent=0.0, theta_revoke=0.3)
     with PrecedentLedger("sqlite://", policy) as ledger:
         observe(ledger, "pandas")
         for _ in range(3):
@@ -84,9 +82,7 @@ def test_the_posterior_revokes_only_after_n_min_observations():
         (fall,) = ledger.outcome("tool", False)  # 2/7 = .29 after 5
         assert fall.cause is Cause.POSTERIOR
         assert (fall.support, fall.conflict) == (1, 4)
-    patient = LifecyclePolicy.tepa_rev(
-        theta_propose=1, n_min=7, theta_recent=0.0, theta_revoke=0.3
-    )
+    patient = LifecyclePolicy.tepa_rev(theta_propose=1, n_min=7, theta_recent=0.0, theta_revoke=0.3)
     with PrecedentLedger("sqlite://", patient) as ledger:
         observe(ledger, "pandas")
         needed = next(n for n in range(1, 20) if ledger.outcome("tool", False))

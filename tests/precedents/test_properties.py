@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gcmem.precedents import LifecyclePolicy, Precedent, PrecedentLedger
+from gcmem.precedents import LifecyclePolicy, Observation, Precedent, PrecedentLedger
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICIES = {
@@ -47,7 +47,7 @@ told = st.builds(
     st.sampled_from([None, None, None, 0.0, 1.0]),
 )
 sequences = st.lists(told, min_size=1, max_size=14)
-policies = st.sampled_from(sorted(POLICIES)).map(POLICIES.__getitem__)
+names = st.sampled_from(sorted(POLICIES))
 
 
 def opened(policy: LifecyclePolicy, cardinality: str = "single") -> PrecedentLedger:
@@ -62,13 +62,16 @@ def everything(ledger: PrecedentLedger) -> list[Precedent]:
     return sorted((replace(item, id="") for item in found), key=lambda item: item.value)
 
 
-@settings(max_examples=60, deadline=None)
-@given(sequences, policies, st.sampled_from(["single", "immutable"]), st.randoms())
+@settings(max_examples=30, deadline=None)
+@given(sequences, names, st.sampled_from(["single", "immutable"]), st.randoms())
 def test_any_order_of_arrival_of_evidence_with_distinct_times_gives_the_same_state(
-    sequence, policy, cardinality, random
+    sequence, name, cardinality, random
 ):
     order = list(enumerate(sequence))
-    with opened(policy, cardinality) as straight, opened(policy, cardinality) as shuffled:
+    with (
+        opened(POLICIES[name], cardinality) as straight,
+        opened(POLICIES[name], cardinality) as shuffled,
+    ):
         for minute, item in order:
             item.tell(straight, minute)
         random.shuffle(order)
@@ -77,11 +80,11 @@ def test_any_order_of_arrival_of_evidence_with_distinct_times_gives_the_same_sta
         assert everything(shuffled) == everything(straight)
 
 
-@settings(max_examples=40, deadline=None)
-@given(sequences, policies)
-def test_as_of_is_what_a_ledger_that_knows_no_more_would_say(sequence, policy):
+@settings(max_examples=20, deadline=None)
+@given(sequences, names)
+def test_as_of_is_what_a_ledger_that_knows_no_more_would_say(sequence, name):
     cut = len(sequence) // 2
-    with opened(policy) as whole, opened(policy) as part:
+    with opened(POLICIES[name]) as whole, opened(POLICIES[name]) as part:
         for minute, item in enumerate(sequence):
             item.tell(whole, minute)
             if minute <= cut:
@@ -90,16 +93,16 @@ def test_as_of_is_what_a_ledger_that_knows_no_more_would_say(sequence, policy):
         assert then == [replace(item, id="") for item in part.active()]
 
 
-@settings(max_examples=40, deadline=None)
-@given(sequences, policies)
-def test_the_stored_state_is_what_the_evidence_says_when_it_is_read_again(sequence, policy):
-    with opened(policy) as ledger:
+@settings(max_examples=20, deadline=None)
+@given(sequences, names)
+def test_the_stored_state_is_what_the_evidence_says_when_it_is_read_again(sequence, name):
+    with opened(POLICIES[name]) as ledger:
         for minute, item in enumerate(sequence):
             item.tell(ledger, minute)
         assert ledger.active(as_of=START + timedelta(days=1)) == ledger.active()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(sequences, st.sampled_from(["default", "tepa_rev", "eager", "last_write_wins", "reactive"]))
 def test_at_most_one_value_of_a_single_valued_key_is_active(sequence, name):
     with opened(POLICIES[name]) as ledger:
@@ -108,10 +111,10 @@ def test_at_most_one_value_of_a_single_valued_key_is_active(sequence, name):
             assert len(ledger.active()) <= 1
 
 
-@settings(max_examples=40, deadline=None)
-@given(sequences, policies)
-def test_restore_is_the_exact_inverse_of_revoke(sequence, policy):
-    with opened(policy) as ledger:
+@settings(max_examples=20, deadline=None)
+@given(sequences, names)
+def test_restore_is_the_exact_inverse_of_revoke(sequence, name):
+    with opened(POLICIES[name]) as ledger:
         for minute, item in enumerate(sequence):
             item.tell(ledger, minute)
         before = ledger.active() + ledger.hypotheses()
@@ -122,11 +125,9 @@ def test_restore_is_the_exact_inverse_of_revoke(sequence, policy):
         assert [repr(item) for item in after] == [repr(item) for item in before]
 
 
-@settings(max_examples=40, deadline=None)
-@given(sequences, policies)
-def test_a_batch_is_the_same_as_one_at_a_time(sequence, policy):
-    from gcmem.precedents import Observation
-
+@settings(max_examples=20, deadline=None)
+@given(sequences, names)
+def test_a_batch_is_the_same_as_one_at_a_time(sequence, name):
     items: list[Any] = [
         Observation(
             "k",
@@ -137,14 +138,14 @@ def test_a_batch_is_the_same_as_one_at_a_time(sequence, policy):
         )
         for minute, item in enumerate(sequence)
     ]
-    with opened(policy) as batch, opened(policy) as single:
+    with opened(POLICIES[name]) as batch, opened(POLICIES[name]) as single:
         together = batch.observe_many(items)
         apart = [change for item in items for change in single.observe_many([item])]
         assert together == apart
         assert everything(batch) == everything(single)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(sequences)
 def test_support_is_the_number_of_observations_of_the_value(sequence):
     with opened(LifecyclePolicy()) as ledger:

@@ -60,9 +60,9 @@ def test_every_statement_of_a_call_searches_by_an_index(tmp_path, name):
 
 
 def test_a_key_with_a_long_archive_is_not_read_whole(tmp_path):
-    """Work per observation, in SQLite's own steps, with 20 and with 2,000 archived values."""
+    """Work per observation, in SQLite's own steps, with 20 and with 600 archived values."""
     steps = {}
-    for archived in (20, 2_000):
+    for archived in (20, 600):
         url = f"sqlite:///{tmp_path / f'{archived}.db'}"
         with PrecedentLedger(url) as ledger:
             ledger.observe_many(("city", f"value {number}") for number in range(archived))
@@ -79,4 +79,4 @@ def test_a_key_with_a_long_archive_is_not_read_whole(tmp_path):
             ledger.observe("city", "Kiel")
             ledger.active(keys="city")
             steps[archived] = counted[0]
-    assert steps[2_000] < 2 * steps[20] + 20, steps
+    assert steps[600] < 2 * steps[20] + 20, steps

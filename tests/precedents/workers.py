@@ -19,12 +19,15 @@ def observe_shared(url: str, count: str) -> None:
 
 def acknowledge(url: str, log: str) -> None:
     """Observe for ever; append each number to the log once it is acknowledged."""
-    with PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger, Path(log).open("ab", 0) as f:
+    with (
+        PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger,
+        Path(log).open("ab", buffering=0) as file,
+    ):
         start = len(ledger.active(keys="n"))
         for number in range(start, 10**9):
             ledger.observe("n", str(number))
             ledger.observe("count", "all")
-            f.write(f"{number}\n".encode())
+            file.write(f"{number}\n".encode())
 
 
 if __name__ == "__main__":

@@ -57,7 +57,9 @@ def test_the_false_positive_rate_bounds_the_threshold_too() -> None:
 def test_without_positive_pairs_there_is_no_threshold() -> None:
     with pytest.raises(ValueError, match="no pair is labelled supersedes"):
         smallest_threshold(
-            np.ones(3, dtype=np.float32), np.zeros(3, dtype=bool), precision=0.9,
+            np.ones(3, dtype=np.float32),
+            np.zeros(3, dtype=bool),
+            precision=0.9,
             false_positive_rate=1.0,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ import pytest
 
 from gcmem.training.frames import (
     FRAMES_FOLDER,
+    Frame,
     FrameError,
     fill,
     load_entities,
@@ -22,7 +24,7 @@ from gcmem.training.minimal_pairs import minimal_pairs
 from gcmem.training.pairs import LabelledPair
 from gcmem.training.surface import vary_surface
 
-PER_FRAME = 60
+PER_FRAME = 40
 
 
 @pytest.fixture(scope="module")
@@ -93,27 +95,21 @@ def test_no_placeholder_is_left_in_a_text(pairs: list[LabelledPair]) -> None:
         assert not set("{}") & set(pair.older + pair.newer + pair.query), pair
 
 
-def test_a_statement_with_an_equivalent_text_of_the_value_is_never_superseded(
-    pairs: list[LabelledPair],
-) -> None:
+def test_a_statement_with_an_equivalent_text_of_the_value_is_never_superseded() -> None:
     """Both statements of a pair are looked up in every wording with every text of every value."""
-    meanings: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
-    for frame in load_frames():
-        for entity in load_entities()[frame.entity_kind]:
-            for number, forms in enumerate(frame.values):
-                for wording in frame.statements:
-                    for form in forms:
-                        text = fill(wording, entity=entity, value=form).casefold()
-                        meanings[frame.id, text].add((entity, number))
     labels = Counter[tuple[bool, str]]()
-    for pair in pairs:
-        older = meanings.get((pair.attribute_id, pair.older.casefold()), set())
-        newer = meanings.get((pair.attribute_id, pair.newer.casefold()), set())
-        if older and newer:
-            labels[bool(older & newer), pair.label] += 1
+    for frame in load_frames():
+        if frame.split != "test":
+            continue
+        meanings = _meanings(frame)
+        for pair in minimal_pairs(seed=7, per_frame=120, attributes=[frame.id]):
+            older = meanings.get(pair.older.casefold(), set())
+            newer = meanings.get(pair.newer.casefold(), set())
+            if older and newer:
+                labels[bool(older & newer), pair.label] += 1
     assert labels[True, "supports"] > 100
     assert labels[True, "supersedes"] == labels[True, "neither"] == 0
-    assert labels[False, "supersedes"] > 100
+    assert labels[False, "supersedes"] > 50
     assert labels[False, "supports"] == 0
 
 
@@ -217,6 +213,18 @@ def test_wrong_arguments_are_refused_at_once() -> None:
         minimal_pairs(seed=1, per_frame=0)
     with pytest.raises(ValueError, match="'no-such-frame'"):
         minimal_pairs(seed=1, per_frame=1, attributes=["no-such-frame"])
+
+
+def _meanings(frame: Frame) -> dict[str, set[tuple[str, int]]]:
+    """Every statement of the frame with the entities and the value that it may be about."""
+    meanings: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    for number, forms in enumerate(frame.values):
+        for wording, form in product(frame.statements, forms):
+            for entity in ("", *load_entities()[frame.entity_kind]):
+                if voice_of(wording) in ("bare", "named" if entity else "first"):
+                    text = fill(wording, entity=entity, value=form)
+                    meanings[text.casefold()].add((entity, number))
+    return meanings
 
 
 def _texts(pair: LabelledPair) -> tuple[str, str]:

@@ -19,7 +19,9 @@ def test_csv_with_the_three_needed_columns_is_read(tmp_path) -> None:
     path.write_text('older,newer,label\n"Lives in Ulm, Germany",Lives in Kiel,supersedes\n')
     (pair,) = read_pairs(path)
     assert (pair.older, pair.newer, pair.label) == (
-        "Lives in Ulm, Germany", "Lives in Kiel", "supersedes",
+        "Lives in Ulm, Germany",
+        "Lives in Kiel",
+        "supersedes",
     )
     assert pair.split == "train"
 

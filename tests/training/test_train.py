@@ -27,7 +27,10 @@ def tiny_base(tmp_path_factory):
     """A BERT small enough to train in a test, with the tokenizer of the real base."""
     folder = tmp_path_factory.mktemp("tiny")
     config = BertConfig(
-        vocab_size=30522, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        vocab_size=30522,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
         intermediate_size=64,
     )
     torch.manual_seed(0)
@@ -59,8 +62,14 @@ def trained(tiny_base, pairs, tmp_path_factory):
     write_pairs(pairs, path)
     finished = []
     report = train(
-        path, folder / "out", base=tiny_base, epochs=20, learning_rate=5e-3, batch_size=16,
-        name="mine", progress=finished.append,
+        path,
+        folder / "out",
+        base=tiny_base,
+        epochs=20,
+        learning_rate=5e-3,
+        batch_size=16,
+        name="mine",
+        progress=finished.append,
     )
     return report, finished
 
@@ -100,7 +109,12 @@ def test_a_trained_model_can_be_trained_further(trained, pairs, tmp_path) -> Non
 def test_without_dev_pairs_whole_attributes_are_set_aside(tiny_base, pairs, tmp_path) -> None:
     only_train = [pair for pair in pairs if pair.split == "train"]
     report = train(
-        only_train, tmp_path, base=tiny_base, epochs=12, learning_rate=5e-3, batch_size=16,
+        only_train,
+        tmp_path,
+        base=tiny_base,
+        epochs=12,
+        learning_rate=5e-3,
+        batch_size=16,
         precision=0.5,
     )
     assert report.train_pairs + report.dev_pairs == 80
@@ -178,6 +192,6 @@ def test_a_round_is_repeatable_and_rounds_differ() -> None:
 
 def test_encoded_pairs_know_which_text_is_older() -> None:
     tokenizer = load_tokenizer(base_folder())
-    (ids, segments), = encode(tokenizer, [("older", "newer")])
+    ((ids, segments),) = encode(tokenizer, [("older", "newer")])
     assert len(ids) == len(segments)
     assert set(segments) == {0, 1}

@@ -1,0 +1,116 @@
+"""Head look-up: search once more for what is newer than the retrieved statements of one slot.
+
+The wording of a question may match only outdated statements ("Which floor is the office on?" finds
+"The office is on floor 2", not "We've handed over the keys, the new rooms have a roof terrace").
+What says the same thing in newer words is nearer to the old statements than to the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from gcmem.collection import Collection
+from gcmem.memory import Memory
+from gcmem.steps import Compare, Fetch, Step
+
+__all__ = ["LookedUp", "look_up"]
+
+_MOST_HEADS: Final = 3
+_OLDEST: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """A ranking with what the look-up added to it.
+
+    Attributes:
+        ranking: The retrieved memories, each addition right behind the one that it is about.
+        added: Positions of the additions in the ranking.
+    """
+
+    ranking: list[Memory]
+    added: frozenset[int] = frozenset()
+
+    def in_order_of_room(self, collection: Collection) -> list[int]:
+        """Give the positions that were kept in the order in which they are given room.
+
+        An addition that replaced something keeps its rank, in the place of what it replaced. One
+        that replaced nothing comes last, so that a look-up never displaces what is still true.
+        """
+        replacing = {id(shadow.by) for shadow in collection.shadowed}
+        replacing |= {id(part.by) for part in collection.excisions}
+        replacing |= {id(m) for pair in collection.unresolved for m in (pair.first, pair.second)}
+        kept = [position for position in collection.kept_indices if position < len(self.ranking)]
+        idle = [p for p in kept if p in self.added and id(self.ranking[p]) not in replacing]
+        last = set(idle)
+        return [position for position in kept if position not in last] + idle
+
+
+def look_up(
+    ranking: Sequence[Memory], *, limit: int | None, until: datetime | None
+) -> Generator[Step, Any, LookedUp]:
+    """Search for newer statements about what the best of a ranking is about; one query.
+
+    The heads, the newest retrieved memories of its scope that the gate lets pass with the best one,
+    are joined to the query. Of what it finds, only that is added which is strictly newer than a
+    head of its scope and passes the gate with it.
+
+    Args:
+        ranking: What was retrieved, best first.
+        limit: How many records to ask for.
+        until: Add nothing newer than this; None for no bound.
+
+    Returns:
+        The ranking with its additions. It is the same as before where no head is dated.
+    """
+    if not ranking:
+        return LookedUp([])
+    best = ranking[0]
+    dated = [m for m in ranking if m.timestamp is not None and m.scope == best.scope]
+    if not dated:
+        return LookedUp(list(ranking))
+    near = yield Compare((best.text,), tuple(memory.text for memory in dated))
+    alike = [m for m, passes in zip(dated, near[0], strict=True) if passes or m is best]
+    heads = sorted(alike, key=_time, reverse=True)[:_MOST_HEADS]
+    if not heads:
+        return LookedUp(list(ranking))
+    query = " ".join(dict.fromkeys(memory.text for memory in heads))
+    (answer,) = yield Fetch((query,), limit)
+    known = {memory.id for memory in ranking}
+    fresh = {
+        memory.id: memory
+        for memory in answer
+        if memory.id not in known
+        and memory.scope == best.scope
+        and _time(memory) > min(map(_time, heads))
+        and (until is None or _time(memory) <= until)
+    }
+    if not fresh:
+        return LookedUp(list(ranking))
+    found = list(fresh.values())
+    matches = yield Compare(tuple(m.text for m in heads), tuple(m.text for m in found))
+    behind: dict[int, list[Memory]] = {}
+    for column, memory in enumerate(found):
+        for row, head in enumerate(heads):
+            if matches[row, column] and _time(memory) > _time(head):
+                behind.setdefault(id(head), []).append(memory)
+                break
+    return _inserted(ranking, behind)
+
+
+def _inserted(ranking: Sequence[Memory], behind: dict[int, list[Memory]]) -> LookedUp:
+    result: list[Memory] = []
+    added: set[int] = set()
+    for memory in ranking:
+        result.append(memory)
+        for addition in behind.pop(id(memory), ()):
+            added.add(len(result))
+            result.append(addition)
+    return LookedUp(result, frozenset(added))
+
+
+def _time(memory: Memory) -> datetime:
+    return memory.timestamp or _OLDEST
