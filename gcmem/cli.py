@@ -141,16 +141,23 @@ def calibrate(
     from gcmem.cli_actions import calibrate_rows
     from gcmem.cli_input import read_pair_rows
     from gcmem.detectors import load_detector
+    from gcmem.detectors.saved import check_savable
 
     with _explained():
         rows = read_pair_rows(pairs)
         options: dict[str, Any] = {} if direction is None else {"direction": direction}
         if labels is not None:
             options["labels"] = tuple(label.strip() for label in labels.split(","))
+        try:
+            judge = load_detector(detector, **options)
+            check_savable(judge)
+        except TypeError as error:
+            msg = f"the detector {detector!r} cannot be calibrated so: {error}"
+            raise ValueError(msg) from error
         with Progress(console=_ERRORS, transient=True) as progress:
             scoring = progress.add_task("scoring pairs", total=len(rows))
             content = calibrate_rows(
-                load_detector(detector, **options),
+                judge,
                 rows,
                 out,
                 min_precision=min_precision,

@@ -19,7 +19,7 @@ from gcmem.detectors.calibration import (
     quality,
     score_all,
 )
-from gcmem.detectors.saved import check_savable, save_detector
+from gcmem.detectors.saved import save_detector
 
 __all__ = ["calibrate_rows", "train_on_rows"]
 
@@ -51,7 +51,6 @@ def calibrate_rows(
     if not 0 < min_precision <= 1:
         msg = f"min_precision must be above 0 and at most 1, got {min_precision!r}."
         raise ValueError(msg)
-    check_savable(detector)
     choosing = np.array([row.split != "test" for row in rows])
     truth = np.array([row.conflict for row in rows])
     check_classes(truth[choosing])

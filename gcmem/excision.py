@@ -14,17 +14,20 @@ _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 # Words that state nothing by themselves: a rest of only these would dangle.
 _FILLERS: Final = frozenset(
     (  # noqa: SIM905  (a list this long reads best as prose)
-        "a actually ah also and anyway btw but bye cheers correction dear fyi good great hello hey"
-        " hi hmm however indeed info just lol morning no nope note now of ok okay oh oops or please"
-        " ps really right so sorry sure thank thanks then there too update wait well wow yeah yep"
-        " yes you"
+        "a actually ah alright also and anyway btw but bye cheers cool correction dear fyi good got"
+        " great hello hey hi hmm however indeed info it just lol morning nice no nope note noted"
+        " now of ok okay oh oops or perfect please ps really right so sorry sure thank thanks then"
+        " there too understood update wait welcome well wow yeah yep yes you"
     ).split()
 )
 
 
 def says_something(text: str) -> bool:
-    """Whether a text holds more than greetings, fillers and punctuation."""
-    return any(word.casefold() not in _FILLERS for word in _WORD.findall(text))
+    """Whether a text holds more than greetings, fillers and punctuation.
+
+    What ends in a colon only leads to what follows, and so says nothing by itself.
+    """
+    return not text.rstrip().endswith((":", "\uff1a")) and any(word.casefold() not in _FILLERS for word in _WORD.findall(text))
 
 
 def cut(text: str, spans: Sequence[Span], removed: Sequence[tuple[int, int]]) -> str:

@@ -18,7 +18,7 @@ _LINE_LEAD: Final = re.compile(
         (?:\#{1,6}|>)[ \t]+ |                                  # heading, quotation
         <[^<>]{1,60}>[ \t]* |                                  # <message role='user'>
         (?:(?i:user|human|assistant|ai|system|agent|bot)[ \t]*:[ \t]+) |      # chat turn
-        \[[^\]\n]{4,40}\][ \t]*                                # [2026-03-01 10:00]
+        \[[^\]\n]{4,40}\](?!\()[ \t]*                          # [2026-03-01 10:00]
     )+""",
     re.VERBOSE,
 )
@@ -31,7 +31,18 @@ _NO_SPACES: Final = (
 )
 _WORD: Final = re.compile(r"\w")
 _CLAUSE_BREAK: Final = re.compile(r"(?:;|,)?\s+(?:and|but|while|whereas)\s+|;\s+|,\s+(?=which\s)")
-
+_BARE_AND: Final = re.compile(r"\s+and\s+")
+# What a noun with its article, possessive or name begins with, and what only a predicate has.
+_NOUN_START: Final = re.compile(
+    r"(?:(?:the|an?|my|our|your|his|her|their|its|this|that|these|those|some|both|all)\b|[A-Z\d])"
+)
+_PREDICATE: Final = re.compile(
+    r"\b(?:am|is|are|was|were|be|been|has|have|had|does|do|did|will|would|can|could|may|might|must|"
+    r"should|shall|not|\w{2,}ed)\b|\w'(?:s|m|re|ve|ll|d)\b|n't\b"
+    r"|\b(?:[Ii]|[Ww]e|[Yy]ou|[Tt]hey|[Hh]e|[Ss]he|[Ii]t)\s\w"
+)
+_SINGULAR: Final = re.compile(r"\b(?:is|was|has|does)\b|\w's\b")
+_LONGEST_NOUN: Final = 3  # words
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -80,7 +91,12 @@ def clauses(sentence: str) -> tuple[Span, ...]:
     """
     bounds: list[tuple[int, int, int]] = []
     begin = text_begin = 0
-    for match in _CLAUSE_BREAK.finditer(sentence):
+    breaks = list(_CLAUSE_BREAK.finditer(sentence))
+    ends = [*(match.start() for match in breaks[1:]), len(sentence)]
+    for match, end in zip(breaks, ends, strict=False):  # no break, one end
+        before, after = sentence[text_begin : match.start()], sentence[match.end() : end]
+        if _BARE_AND.fullmatch(match[0]) and _joins_nouns(before.strip(), after.strip(" .,;!?")):
+            continue
         bounds.append((begin, match.start(), text_begin))
         begin, text_begin = match.start(), match.end()
     bounds.append((begin, len(sentence), text_begin))
@@ -88,6 +104,22 @@ def clauses(sentence: str) -> tuple[Span, ...]:
     if len(spans) < 2 or any(len(span.text.split()) < 2 for span in spans):
         return (Span(0, 0, len(sentence), sentence.strip()),)
     return spans
+
+
+def _joins_nouns(before: str, after: str) -> bool:
+    """Whether an "and" joins two nouns ("with Tom and the dog") instead of two predicates."""
+    if not _NOUN_START.match(after):
+        return False
+    if len(after.split()) <= _LONGEST_NOUN and not _PREDICATE.search(after):
+        return True
+    words = before.split()
+    return (
+        len(words) <= _LONGEST_NOUN
+        and _NOUN_START.match(before) is not None
+        and all(word[0].isupper() or _NOUN_START.match(word) for word in (words[0], words[-1]))
+        and not _PREDICATE.search(before)
+        and not _SINGULAR.search(after)
+    )
 
 
 def _blocks(text: str) -> list[tuple[int, int, bool]]:

@@ -64,7 +64,6 @@ class GCMemRetriever(BaseRetriever):
         query_expander: From a question to further queries, synchronous or asynchronous.
         head_lookup: Search once more, with the newest of what was found as the query, for what is
             newer still (`gcmem.head_lookup`).
-        head_lookup: Whether to search once more for what is newer than the newest that was found.
         as_of: Read as of this time: what became known later is hidden. None: now.
         history: True annotates and removes nothing, for questions about the past; "auto"
             recognises those; a callable may recognise them.
@@ -109,7 +108,6 @@ class GCMemRetriever(BaseRetriever):
         short_term: ShortTermMemory | None = None,
         query_expander: QueryExpander | None = None,
         head_lookup: bool = False,
-        head_lookup: bool = False,
         as_of: TimeLike | None = None,
         history: HistoryMode = False,
         scope: ScopeLike = None,
@@ -130,7 +128,6 @@ class GCMemRetriever(BaseRetriever):
         )
         self.short_term = short_term
         self.query_expander = query_expander
-        self.head_lookup = head_lookup
         self.head_lookup = head_lookup
         self.k = k
         self.fetch_k = fetch_k
@@ -249,7 +246,6 @@ class GCMemRetriever(BaseRetriever):
             fetch_k=self.fetch_k,
             short_term=self.short_term,
             expands=self.query_expander is not None,
-            head_lookup=self.head_lookup,
             head_lookup=self.head_lookup,
         )
 

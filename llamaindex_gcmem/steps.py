@@ -64,8 +64,6 @@ class StepPerformer:
                 answer = [self.book.read(nodes) for nodes in self._fetch(step)]
             elif isinstance(step, Compare):
                 answer = self._compare(step)
-            elif isinstance(step, Compare):
-                answer = step.perform(self.collector or default_collector())
             else:
                 answer = collect(self.collector, *_arguments(step))
 
@@ -84,9 +82,6 @@ class StepPerformer:
                 answer = [self.book.read(nodes) for nodes in await self._afetch(step)]
             elif isinstance(step, Compare):
                 answer = await asyncio.to_thread(self._compare, step)
-            elif isinstance(step, Compare):
-                judge = self.collector or default_collector()
-                answer = await asyncio.to_thread(step.perform, judge)
             else:
                 answer = await acollect(self.collector, *_arguments(step))
 

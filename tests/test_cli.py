@@ -86,6 +86,7 @@ class TestProgram:
             [sys.executable, "-c", code, "check", "nothing.jsonl", "--detector", "explicit"],
             capture_output=True,
             text=True,
+            check=False,
         )
         assert done.returncode == 2
         assert done.stderr.strip() == "error: there is no file 'nothing.jsonl'."
@@ -121,7 +122,9 @@ class TestCheck:
     def test_the_time_may_have_another_name(self, tmp_path: Path) -> None:
         path = tmp_path / "m.csv"
         path.write_text("text,key,created_at\n1,k,2026-01-01\n2,k,2026-01-02\n3,k,\n")
-        result = run("check", path, "--detector", "explicit", "--json", "--timestamp-field", "created_at")
+        result = run(
+            "check", path, "--detector", "explicit", "--json", "--timestamp-field", "created_at"
+        )
         assert json.loads(result.stdout)["kept"] == ["line 3", "line 4"]
 
     def test_text_with_markup_is_shown_as_it_is(self, tmp_path: Path) -> None:
@@ -214,7 +217,14 @@ class TestCalibrate:
 
     def test_an_option_for_another_detector_is_one_line(self, pairs: Path, tmp_path: Path) -> None:
         result = run(
-            "calibrate", pairs, "--out", tmp_path / "o", "--detector", "explicit", "--direction", "both"
+            "calibrate",
+            pairs,
+            "--out",
+            tmp_path / "o",
+            "--detector",
+            "explicit",
+            "--direction",
+            "both",
         )
         assert_one_error(result, "direction")
 
@@ -237,9 +247,7 @@ class TestCalibrate:
     def test_pairs_of_one_kind_are_one_line(self, tmp_path: Path) -> None:
         path = tmp_path / "one.csv"
         path.write_text("older,newer,label\na,b,true\n")
-        result = run(
-            "calibrate", path, "--out", tmp_path / "o", "--detector", "owner/never-loaded"
-        )
+        result = run("calibrate", path, "--out", tmp_path / "o", "--detector", "owner/never-loaded")
         assert_one_error(result, "conflicts only")
 
 
@@ -395,5 +403,5 @@ def test_the_command_is_installed_under_its_name() -> None:
     found = shutil.which("gcmem", path=str(Path(sys.executable).parent))
     if found is None:
         pytest.skip("gcmem runs from its source folder here and is not installed")
-    done = subprocess.run([found, "--version"], capture_output=True, text=True)
+    done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == f"gcmem {gcmem.__version__}"

@@ -103,15 +103,24 @@ class BundledDetector:
             Shape (n,): the calibrated probability that the newer statement makes the older one no
             longer true; NaN where one of the texts is not English.
         """
-        scores = np.full(len(pairs), np.nan, dtype=np.float32)
+        return self.relations(pairs)[:, SUPERSEDES].copy()
+
+    def relations(self, pairs: Sequence[TextPair]) -> ScoreArray:
+        """Say how the newer statement of each pair relates to the older one.
+
+        Returns:
+            Shape (n, 3): the calibrated probabilities that the newer statement supersedes the
+            older one, supports it, or does neither; NaN where one of the texts is not English.
+        """
+        relations = np.full((len(pairs), 3), np.nan, dtype=np.float32)
         judged = [row for row, pair in enumerate(pairs) if all(map(self.can_judge, pair))]
         if len(judged) < len(pairs):
             with self._lock:
                 self.unjudged_language += len(pairs) - len(judged)
         if judged:
             logits = self._model.run([(pairs[row][0], pairs[row][1]) for row in judged])
-            scores[judged] = probabilities(logits, self._config["temperature"])[:, SUPERSEDES]
-        return scores
+            relations[judged] = probabilities(logits, self._config["temperature"])
+        return relations
 
     def can_judge(self, text: str) -> bool:
         """Whether the text is in a language that the model reads, which is English."""

@@ -188,12 +188,22 @@ class KeyLifecycle:
         elif event.authority is not None and event.authority < entry.authority:
             return
         self._count_conflict(entry, event, outcome=True)
-        if entry.state is not State.ACTIVE:
-            return
-        if self.policy.strategy is Strategy.REACTIVE and not self._shielded(entry):
-            self._move(entry, State.REVOKED, Cause.FAILURE, "one failure", event.at)
-        elif self.policy.strategy is Strategy.LIFECYCLE and self._falls(entry, event.at):
-            self._fill_vacancy(event.at)
+        if self.policy.strategy is Strategy.REACTIVE:
+            if entry.state is State.ACTIVE and not self._shielded(entry):
+                self._move(entry, State.REVOKED, Cause.FAILURE, "one failure", event.at)
+        elif self.policy.strategy is Strategy.LIFECYCLE:
+            if entry.state is not State.ACTIVE:
+                self._refute(entry)
+            elif self._falls(entry, event.at):
+                self._fill_vacancy(event.at)
+
+    def _refute(self, entry: Entry) -> None:
+        """Let a candidate start anew where an Active precedent would fall.
+
+        Otherwise the failures of one regime would bar it from the next for ever.
+        """
+        if self._downfall(entry) is not None:
+            entry.close_episode()
 
     def _count_conflict(self, entry: Entry, event: Event, *, outcome: bool) -> None:
         entry.conflict += 1
@@ -210,22 +220,26 @@ class KeyLifecycle:
         return entry.pinned or self.cardinality is Cardinality.IMMUTABLE
 
     def _falls(self, entry: Entry, at: int) -> bool:
-        policy = self.policy
-        if not policy.revocation or self._shielded(entry):
+        if not self.policy.revocation or self._shielded(entry):
             return False
+        downfall = self._downfall(entry)
+        if downfall is None:
+            return False
+        cause, reason = downfall
+        self._move(entry, State.REVOKED, cause, reason, at)
+        return True
+
+    def _downfall(self, entry: Entry) -> tuple[Cause, str] | None:
+        policy = self.policy
         seen = entry.fresh_support + entry.fresh_conflict
         mean = policy.posterior(entry.fresh_support, entry.fresh_conflict)
         if seen >= policy.n_min and mean < policy.theta_revoke:
             reason = f"posterior {mean:.3f} < {policy.theta_revoke} after {seen} observations"
-            self._move(entry, State.REVOKED, Cause.POSTERIOR, reason, at)
-            return True
-        outcomes = len(entry.recent)
-        rate = sum(entry.recent) / outcomes if outcomes else 1.0
-        if outcomes >= policy.n_recent and rate < policy.theta_recent:
-            reason = f"{sum(entry.recent)} of the last {outcomes} outcomes were good"
-            self._move(entry, State.REVOKED, Cause.RECENT_OUTCOMES, reason, at)
-            return True
-        return False
+            return Cause.POSTERIOR, reason
+        outcomes, good = len(entry.recent), sum(entry.recent)
+        if outcomes >= policy.n_recent and good / outcomes < policy.theta_recent:
+            return Cause.RECENT_OUTCOMES, f"{good} of the last {outcomes} outcomes were good"
+        return None
 
     # promotion
 

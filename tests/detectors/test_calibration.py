@@ -85,7 +85,10 @@ class Labelled:
         [("0.9", "n", "supersedes"), ("0.1", "n", "supports")],
         [("0.9", "n", "Contradiction"), ("0.1", "n", "neutral")],
         [Labelled("0.9", "n", "supersedes"), Labelled("0.1", "n", "neither")],
-        [{"older": "0.9", "newer": "n", "label": True}, {"older": "0.1", "newer": "n", "label": "no"}],
+        [
+            {"older": "0.9", "newer": "n", "label": True},
+            {"older": "0.1", "newer": "n", "label": "no"},
+        ],
         iter([("0.9", "n", np.True_), ("0.1", "n", np.False_)]),
     ],
 )

@@ -212,9 +212,7 @@ def test_long_texts_can_be_cut(make: Maker) -> None:
     assert 0 <= detector_of(make(), max_tokens=16).score(long)[0] <= 1
 
 
-def test_without_the_extra_the_error_names_it(
-    make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_error_names_it(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ImportError, match=r"gcmem\[nli\]"):
         detector_of(make()).score(PAIRS)
@@ -230,9 +228,7 @@ def test_without_the_extra_the_error_names_it(
         ({"labels": "contradiction"}, TypeError),
     ],
 )
-def test_an_option_out_of_range_is_named(
-    options: dict[str, Any], error: type[Exception]
-) -> None:
+def test_an_option_out_of_range_is_named(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error, match=next(iter(options))):
         CrossEncoderDetector("owner/model", **options)
 

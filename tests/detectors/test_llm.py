@@ -161,7 +161,8 @@ class TestErrorsAndBudget:
         assert waits == [0.5, 1.0, 2.0]
 
     @pytest.mark.parametrize(
-        "error", [TypeError("wrong argument"), type("Refused", (Exception,), {"status_code": 401})()]
+        "error",
+        [TypeError("wrong argument"), type("Refused", (Exception,), {"status_code": 401})()],
     )
     def test_an_error_that_will_not_pass_is_not_repeated(self, error: Exception) -> None:
         model = Script(error)
@@ -326,15 +327,12 @@ class TestTokens:
                 "token": chosen,
                 "logprob": math.log(alternatives[0][chosen]),
                 "top_logprobs": [
-                    {"token": token, "logprob": math.log(p)}
-                    for token, p in alternatives[0].items()
+                    {"token": token, "logprob": math.log(p)} for token, p in alternatives[0].items()
                 ],
             },
             {"token": tail, "logprob": 0.0, "top_logprobs": []},
         ]
-        return SimpleNamespace(
-            content=text, response_metadata={"logprobs": {"content": entries}}
-        )
+        return SimpleNamespace(content=text, response_metadata={"logprobs": {"content": entries}})
 
     TEXT = '{"verdicts": [{"pair": 1, "verdict": "yes", "probability": 0.99}]}'
 

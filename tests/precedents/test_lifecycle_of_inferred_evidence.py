@@ -98,6 +98,17 @@ def test_theta_promote_keeps_a_candidate_whose_own_failures_are_too_many(paper_l
     assert values(paper_ledger) == ["polars"]
 
 
+def test_the_failures_of_one_regime_do_not_bar_a_candidate_from_the_next(paper_ledger):
+    observe(paper_ledger, "pandas", 3)
+    for _ in range(20):
+        paper_ledger.outcome("tool", False, value="polars")
+    for _ in range(3):
+        paper_ledger.outcome("tool", False)
+    needed = next(n for n in range(1, 20) if observe(paper_ledger, "polars"))
+    assert needed <= 4
+    assert values(paper_ledger) == ["polars"]
+
+
 def test_a_reversal_replaces_the_value_on_the_third_observation(paper_ledger):
     observe(paper_ledger, "pandas", 20)
     assert [item.cause for item in paper_ledger.observe("tool", "polars")] == [Cause.OBSERVED]

@@ -65,8 +65,8 @@ def trained(tiny_base, pairs, tmp_path_factory):
         path,
         folder / "out",
         base=tiny_base,
-        epochs=20,
-        learning_rate=5e-3,
+        epochs=30,
+        learning_rate=2e-3,
         batch_size=16,
         name="mine",
         progress=finished.append,
@@ -76,7 +76,7 @@ def trained(tiny_base, pairs, tmp_path_factory):
 
 def test_training_gives_a_detector_that_can_be_loaded(trained, pairs) -> None:
     report, finished = trained
-    assert finished == list(range(20))
+    assert finished == list(range(30))
     assert (report.train_pairs, report.dev_pairs) == (80, 80)
     assert report.calibration.precision >= 0.95
     detector = BundledDetector(report.folder)
@@ -112,8 +112,8 @@ def test_without_dev_pairs_whole_attributes_are_set_aside(tiny_base, pairs, tmp_
         only_train,
         tmp_path,
         base=tiny_base,
-        epochs=12,
-        learning_rate=5e-3,
+        epochs=30,
+        learning_rate=2e-3,
         batch_size=16,
         precision=0.5,
     )

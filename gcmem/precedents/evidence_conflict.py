@@ -1,0 +1,204 @@
+"""Evidence without a language model: kappa and the encoder decide which key a statement is about."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gcmem.detectors import Detector, load_detector
+from gcmem.encoder import SentenceEncoder
+from gcmem.precedents.assertions import Assertion, plain_assertions
+from gcmem.precedents.evidence import Claim, Known, Utterance
+
+__all__ = ["STATEMENT_KEY", "ConflictExtractor"]
+
+STATEMENT_KEY: Final = "statement "
+"""Keys that this extractor opens begin with it; the rest names the first statement by its hash."""
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SMALL: Final = frozenset(
+    "a an the i i'm i've i'd my me mine we we're we've our us is are am was were be been being do "
+    "does did have has had of in on at to for from by with and or so that this it its it's as "
+    "really very now still currently also just too there where".split()
+)
+_SUPPORTS: Final = 1
+"""Position of "supports" among the columns of `BundledDetector.relations`."""
+
+
+class ConflictExtractor:
+    """Finds evidence with kappa instead of a chat model: offline, on the CPU, no tokens spent.
+
+    A message is cut into sentences, and only plain assertions count (see
+    `gcmem.precedents.assertions`). The value of a precedent is the statement itself. A statement
+
+    - that supersedes one that stands, by kappa's verdict, takes its key; others that it
+      supersedes as well are taken back,
+    - that restates one that stands is support for it; where it says more, it takes its key,
+    - that was said before, and is archived, takes up its old key again,
+    - that is anything else opens a key named by a hash of its text. No word of an old statement
+      stays behind in a key.
+
+    Statements about different people ("I", "my sister") are never compared, and the assistant is
+    not read unless asked for; then its statements are guesses. Where kappa gives no verdict (the
+    bundled one reads English), a statement opens a key: nothing is revoked for it.
+
+    Args:
+        detector: Kappa; None takes the bundled model. One with a method ``relations(pairs)``, like
+            the bundled one, also says what restates what; with any other, only statements of
+            nearly the same words do.
+        encoder: Finds the statements worth comparing; None takes the bundled one.
+        threshold: Score from which a statement supersedes; None takes the detector's.
+        candidates: How many of the most similar statements are compared with a new one.
+        restated: Similarity (cosine) from which statements may be restatements.
+        read_assistant: Also take what the assistant asserts, as guesses.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    Example:
+        >>> extractor = ConflictExtractor()
+        >>> known = Known(standing=(("home", "I live in Ulm."),))
+        >>> [(claim.key, claim.value) for claim in extractor.extract(
+        ...     [Utterance("user", "Hi! I moved to Kiel.")], known)]
+        [('home', 'I moved to Kiel.')]
+    """
+
+    def __init__(
+        self,
+        detector: Detector | None = None,
+        *,
+        encoder: SentenceEncoder | None = None,
+        threshold: float | None = None,
+        candidates: int = 50,
+        restated: float = 0.8,
+        read_assistant: bool = False,
+    ) -> None:
+        for name, share in (("threshold", threshold), ("restated", restated)):
+            if share is not None and not 0.0 < share <= 1.0:
+                msg = f"{name} must be above 0 and at most 1, got {share!r}."
+                raise ValueError(msg)
+        if candidates < 1:
+            msg = f"candidates must be at least 1, got {candidates!r}."
+            raise ValueError(msg)
+        self.detector = load_detector("bundled") if detector is None else detector
+        self.encoder = SentenceEncoder() if encoder is None else encoder
+        self.threshold = self.detector.threshold if threshold is None else threshold
+        self.candidates = candidates
+        self.restated = restated
+        self.read_assistant = read_assistant
+
+    def extract(self, utterances: Sequence[Utterance], known: Known) -> list[Claim]:
+        """Give the claims in the messages, in their order."""
+        claims: list[Claim] = []
+        for utterance in utterances:
+            if utterance.role != "user" and not (self.read_assistant and _is_assistant(utterance)):
+                continue
+            for assertion in plain_assertions(utterance.text):
+                for claim in self._claims(assertion, utterance, known):
+                    known = known.after(claim)
+                    claims.append(claim)
+        return claims
+
+    async def aextract(self, utterances: Sequence[Utterance], known: Known) -> list[Claim]:
+        """Do the same in a thread, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self.extract, utterances, known)
+
+    def _claims(self, assertion: Assertion, said: Utterance, known: Known) -> list[Claim]:
+        def claim(key: str, value: str, *, retracts: bool = False) -> Claim:
+            return Claim(
+                key,
+                value,
+                evidence="testimony" if said.role == "user" else "guess",
+                source=said.origin,
+                at=said.at,
+                retracts=retracts,
+            )
+
+        standing = self._comparable(assertion, known)
+        text = assertion.text
+        repeated = [pair for pair in standing if _form(pair[1]) == _form(text)]
+        if assertion.retracts:
+            gone = repeated or self._restated(standing, text)
+            return [claim(key, value, retracts=True) for key, value in gone]
+        if repeated:
+            return [claim(*repeated[0])]
+        scores = self._scores(standing, text)
+        order = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")
+        superseded = [standing[row] for row in order if scores[row] >= self.threshold]
+        if superseded:
+            (key, _), others = superseded[0], superseded[1:]
+            taken_back = [claim(*pair, retracts=True) for pair in others if pair[0] != key]
+            return [*taken_back, claim(key, text)]
+        for key, value in self._restated(standing, text):
+            if not _words(text) - _words(value):
+                return [claim(key, value)]
+            if not _words(value) - _words(text):
+                return [claim(key, text)]
+        return [claim(_old_key(known, text) or _new_key(text), text)]
+
+    def _comparable(self, assertion: Assertion, known: Known) -> list[tuple[str, str]]:
+        """Give what stands about nobody else, most similar first."""
+        standing = [pair for pair in known.standing if _may_concern(assertion, pair[1])]
+        if len(standing) <= self.candidates:
+            return standing
+        values = [value for _, value in standing]
+        likeness = self.encoder.similarity([assertion.text], values)[0]
+        best = np.argsort(-likeness, kind="stable")[: self.candidates]
+        return [standing[row] for row in best]
+
+    def _scores(self, standing: Sequence[tuple[str, str]], text: str) -> npt.NDArray[np.float32]:
+        return self.detector.score([(value, text) for _, value in standing])
+
+    def _restated(self, standing: Sequence[tuple[str, str]], text: str) -> list[tuple[str, str]]:
+        """Give what a statement restates, most similar first."""
+        if not standing:
+            return []
+        values = [value for _, value in standing]
+        likeness = self.encoder.similarity([text], values)[0]
+        near = [row for row in np.argsort(-likeness) if likeness[row] >= self.restated]
+        relations: Callable[..., npt.NDArray[np.float32]] | None = getattr(
+            self.detector, "relations", None
+        )
+        if relations is None:
+            return [standing[row] for row in near if _words(values[row]) == _words(text)]
+        judged = relations([(values[row], text) for row in near])
+        return [
+            standing[row]
+            for row, chances in zip(near, judged, strict=True)
+            if chances[_SUPPORTS] >= 0.5
+        ]
+
+
+def _is_assistant(utterance: Utterance) -> bool:
+    return utterance.role in {"assistant", "ai"}
+
+
+def _may_concern(assertion: Assertion, value: str) -> bool:
+    """Whether two statements may be about the same person; unknown subjects may be anybody."""
+    known = plain_assertions(value)
+    subject = known[0].subject if known else ""
+    return not (subject and assertion.subject) or subject == assertion.subject
+
+
+def _form(text: str) -> str:
+    return " ".join(_WORD.findall(text.replace("’", "'").casefold()))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_form(text).split()) - _SMALL
+
+
+def _old_key(known: Known, text: str) -> str | None:
+    """Give the key under which a statement is archived, the latest."""
+    return next((key for key, value in known.archived[::-1] if _form(value) == _form(text)), None)
+
+
+def _new_key(text: str) -> str:
+    digest = hashlib.blake2b(_form(text).encode(errors="surrogatepass"), digest_size=8)
+    return f"{STATEMENT_KEY}{digest.hexdigest()}"
