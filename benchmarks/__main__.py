@@ -6,6 +6,7 @@ import importlib
 import sys
 
 EXPERIMENTS = {
+    "drift": "TEPA: success of eleven memories when what is right changes in secret",
     "field": "what users reported, as small cases: pass rate, stale dropped, needed kept",
     "head-lookup": "share of questions whose current statement is shown, with and without it",
     "history": "questions about the past against those that only look like it",

@@ -61,9 +61,7 @@ def as_of(case: Case) -> str | None:
 
 def gcmem_method(collector: Collector) -> Method:
     def method(case: Case, memories: list[Memory]) -> set[str]:
-        collection = collector.collect(
-            case["query"], memories, as_of=as_of(case), history="auto"
-        )
+        collection = collector.collect(case["query"], memories, as_of=as_of(case), history="auto")
         return {memory.id for memory in collection.kept}
 
     return method
@@ -129,7 +127,9 @@ def run(methods: dict[str, Method], cases: list[Case]) -> dict[str, Any]:
 
 def show(outcome: dict[str, Any], *, kinds_of: str) -> None:
     console = Console()
-    table = Table(title="Field cases", caption="stale dropped: recall; needed kept: 1 - over-deletion")
+    table = Table(
+        title="Field cases", caption="stale dropped: recall; needed kept: 1 - over-deletion"
+    )
     for column in ("method", "pass", "stale dropped", "needed kept"):
         table.add_column(column, justify="left" if column == "method" else "right")
     for name, result in outcome.items():

@@ -1,12 +1,13 @@
 """Is the current statement shown, although the question's wording matches only the old ones?
 
 A vector index (the bundled encoder, exact cosine) holds the statements of all held-out attributes
-of the training corpus. Of each attribute that changes, it holds every statement of an earlier
-state, spread over earlier days, and one statement of the later state, drawn at random: said
-plainly, only implied, or announcing the change. The question is the attribute's own. A retriever
-shows k records, fetches four times k, at least 20 ("deep") or no more than k ("shallow", as most
-chains do), and collects with three judges: none, the bundled model, and a perfect one, which bounds
-what any detector can gain. The form of the look-up was chosen on the split "dev".
+of the training corpus, and statements about other things. Of each attribute that changes, it holds
+every statement of an earlier state, spread over earlier days, and one statement of the later state,
+drawn at random: said plainly, only implied, or announcing the change. The question is the
+attribute's own. A retriever shows k records, fetches four times k, at least 20 ("deep") or no more
+than k ("shallow", as most chains do), and collects with three judges: none, the bundled model, and
+a perfect one, which bounds what any detector can gain. The form of the look-up was chosen on the
+split "dev".
 """
 
 from __future__ import annotations
@@ -25,14 +26,9 @@ from rich.table import Table
 from benchmarks import results
 from gcmem import Collector, Memory, load_detector
 from gcmem.detectors.base import Calibration, ScoreArray, TextPair
-from gcmem.detectors.gate import Gate
 from gcmem.encoder import SentenceEncoder
 from gcmem.retrieval import Collect, Compare, Fetch, RetrievalPlan, Retrieved, Step
-from gcmem.rounds import Gate as AnyGate
 from gcmem.training.corpus_files import Family, read_families
-
-# Until a measured gate is in the weights: plain cosine of the encoder.
-_STAND_IN_COSINE = 0.45
 
 
 @dataclass(frozen=True)
@@ -72,8 +68,13 @@ class PerfectJudge:
         )
 
 
-def build_index(families: Sequence[Family], encoder: SentenceEncoder, random: Random) -> Index:
-    """Put the statements of the families into an index."""
+def build_index(
+    families: Sequence[Family],
+    encoder: SentenceEncoder,
+    random: Random,
+    distractors: Sequence[str] = (),
+) -> Index:
+    """Put the statements of the families into an index, with statements about other things."""
     memories: list[Memory] = []
 
     def put(text: str, day: int, family: Family, role: str) -> None:
@@ -95,6 +96,15 @@ def build_index(families: Sequence[Family], encoder: SentenceEncoder, random: Ra
         announced = family.transitions.get((names[0], names[1]), ())
         current = random.choice((*new[0], *new[1], *announced))
         put(current, 300 + random.randrange(100), family, "new")
+    for text in distractors:
+        memories.append(
+            Memory(
+                text,
+                86_400 * random.randrange(400),
+                id=str(len(memories)),
+                metadata={"family": "", "role": "other"},
+            )
+        )
     return Index(memories, encoder.encode([memory.text for memory in memories]), encoder)
 
 
@@ -156,37 +166,33 @@ def _is_of(family: Family, memory: Memory) -> bool:
     return bool(memory.metadata["family"] == family.id)
 
 
-def _gate() -> tuple[AnyGate, str]:
-    bundled = load_detector("bundled")
-    gate: AnyGate | None = getattr(bundled, "gate", None)
-    if gate is not None:
-        return gate, repr(gate)
-    return Gate(None, _STAND_IN_COSINE), f"stand-in: cosine {_STAND_IN_COSINE}"
-
-
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks head-lookup", description=__doc__)
     parser.add_argument("--split", choices=("dev", "test"), default="test")
     parser.add_argument("--families", type=int, default=None, help="only so many attributes")
+    parser.add_argument("--distractors", type=int, default=4000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--without-model", action="store_true", help="leave the bundled model out")
     parser.add_argument("--seed", type=int, default=7)
     chosen = parser.parse_args(arguments)
-    families = [f for f in read_families() if f.split == chosen.split][: chosen.families]
-    encoder = SentenceEncoder()
-    gate, gate_name = _gate()
+    every = read_families()
+    families = [f for f in every if f.split == chosen.split][: chosen.families]
+    others = [text for f in every if f.split == "train" for text in f.statements()]
+    distractors = Random(chosen.seed).sample(others, chosen.distractors)
+    encoder = SentenceEncoder(cache_size=40_000)
     rows: dict[str, list[dict[str, float]]] = {}
     for repeat in track(range(chosen.repeats), description="head-lookup"):
-        index = build_index(families, encoder, Random(f"{chosen.seed} {repeat}"))
-        near = Collector("explicit", gate=gate)
+        random = Random(f"{chosen.seed} {repeat}")
+        index = build_index(families, encoder, random, distractors)
+        near = Collector("explicit")
         perfect = PerfectJudge(index.memories)
         judges = {
             "none": near,
             "perfect": Collector(perfect, gate=False, granularity="chunk"),
         }
         if not chosen.without_model:
-            judges["bundled"] = Collector(gate=gate)
+            judges["bundled"] = Collector()
         for judge, collector in judges.items():
             for depth, fetch_k in (("shallow", chosen.k), ("deep", None)):
                 for on in (False, True):
@@ -201,12 +207,12 @@ def main(arguments: list[str]) -> None:
     }
     show(outcome)
     config = {
+        "detector": "none" if chosen.without_model else load_detector("bundled").name,
         "split": chosen.split,
         "families": len(families),
         "statements": len(index.memories),
         "k": chosen.k,
         "repeats": chosen.repeats,
-        "gate": gate_name,
     }
     path = results.write("head_lookup", config=config, results=outcome, seed=chosen.seed)
     print(f"{config}\nfigures: {path.relative_to(path.parents[2])}")

@@ -133,7 +133,16 @@ def main(arguments: list[str]) -> None:
         for k, words in track(grid, description="latency")
     ]
     table = Table(title="One collection against judging every pair with the same model")
-    for column in ("k", "words", "all pairs ms", "cold ms", "warm ms", "cold x", "warm x", "judged"):
+    for column in (
+        "k",
+        "words",
+        "all pairs ms",
+        "cold ms",
+        "warm ms",
+        "cold x",
+        "warm x",
+        "judged",
+    ):
         table.add_column(column, justify="right")
     for row in rows:
         cost = row["milliseconds"]

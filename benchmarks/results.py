@@ -46,7 +46,7 @@ def shared_file(name: str) -> Path:
     """
     path = SHARED / name
     if not path.exists():
-        msg = f"This experiment reads {name} from a folder 'shared' beside the repository; none found."
+        msg = f"This experiment reads {name} from a folder 'shared' beside the repository."
         raise SystemExit(msg)
     return path
 

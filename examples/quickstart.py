@@ -9,11 +9,13 @@ retrieval, newest first, and with gcmem.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 
 import chromadb
+from chromadb.api import ClientAPI
 from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from llama_index.core import VectorStoreIndex
@@ -28,7 +30,7 @@ from langchain_gcmem.embeddings import BundledEmbeddings
 from llamaindex_gcmem import GCMemPostprocessor
 from llamaindex_gcmem.embeddings import BundledEmbedding
 
-K = 5
+K = 3
 FETCH_K = 60
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
@@ -157,7 +159,10 @@ def main() -> None:
         show_reasons(console, client, collector)
 
 
-def langchain_answers(client, records, collector):
+Ask = Callable[[str], list[list[str]]]
+
+
+def langchain_answers(client: ClientAPI, records: list[Record], collector: Collector) -> Ask:
     """The three methods in LangChain."""
     store = Chroma(
         client=client,
@@ -166,10 +171,7 @@ def langchain_answers(client, records, collector):
         collection_configuration={"hnsw": {"space": "cosine"}},
     )
     store.add_documents(
-        [
-            Document(r.text, id=r.id, metadata={"created_at": r.created_at})
-            for r in records
-        ]
+        [Document(r.text, id=r.id, metadata={"created_at": r.created_at}) for r in records]
     )
     plain = store.as_retriever(search_kwargs={"k": K})
     with_gcmem = GCMemRetriever(base_retriever=plain, collector=collector, fetch_k=FETCH_K)
@@ -183,7 +185,7 @@ def langchain_answers(client, records, collector):
     return ask
 
 
-def llamaindex_answers(client, records, collector):
+def llamaindex_answers(client: ClientAPI, records: list[Record], collector: Collector) -> Ask:
     """The three methods in LlamaIndex."""
     index = VectorStoreIndex.from_vector_store(
         ChromaVectorStore(chroma_collection=client.get_or_create_collection("llamaindex")),
@@ -211,7 +213,7 @@ def llamaindex_answers(client, records, collector):
     return ask
 
 
-def show_reasons(console: Console, client, collector: Collector) -> None:
+def show_reasons(console: Console, client: ClientAPI, collector: Collector) -> None:
     """Show what was removed, by what, and why."""
     store = Chroma(
         client=client, collection_name="langchain", embedding_function=BundledEmbeddings()

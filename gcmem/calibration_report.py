@@ -144,7 +144,7 @@ def report_text(content: Mapping[str, Any]) -> str:
         if figures is not None
     ]
     kinds = [
-        " | ".join([f"| {kind}", *(str(row[column]) for column in _COLUMNS), "|"])
+        f"| {kind} | {' | '.join(str(row[column]) for column in _COLUMNS)} |"
         for kind, row in content["by_kind"].items()
     ]
     blocks = [

@@ -36,12 +36,20 @@ _ERRORS = Console(stderr=True)
 def _explained() -> Iterator[None]:
     """Turn what a user can put right into one line and the exit code 2."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _say("warning", str(message))
+        warnings.showwarning = _show_warning
         try:
             yield
         except (OSError, ValueError, ImportError, RuntimeError) as error:
             _say("error", str(error))
             raise typer.Exit(_FAILED) from error
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], *_: object, **__: object
+) -> None:
+    """Show our own warnings in a line; those of libraries are not for the user of a command."""
+    if category.__module__.startswith("gcmem"):
+        _say("warning", str(message))
 
 
 def _say(kind: str, text: str) -> None:

@@ -232,7 +232,8 @@ class Collector:
         collection = assemble(
             given, visible, shadows, excisions, conflicts, policy=policy, stats=stats
         )
-        _LOG.debug("collected %s", collection.report())
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug("collected %s", collection.report())
         return collection
 
     def _guard(

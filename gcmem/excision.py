@@ -27,7 +27,9 @@ def says_something(text: str) -> bool:
 
     What ends in a colon only leads to what follows, and so says nothing by itself.
     """
-    return not text.rstrip().endswith((":", "\uff1a")) and any(word.casefold() not in _FILLERS for word in _WORD.findall(text))
+    if text.rstrip().endswith((":", "\uff1a")):
+        return False
+    return any(word.casefold() not in _FILLERS for word in _WORD.findall(text))
 
 
 def cut(text: str, spans: Sequence[Span], removed: Sequence[tuple[int, int]]) -> str:

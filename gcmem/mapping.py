@@ -96,8 +96,8 @@ class MetadataMapping:
                 key=slot,
                 value=value,
                 supersedes=_links(metadata.get("supersedes")),
-                valid_from=self._bound(metadata, "valid_from"),
-                valid_until=self._bound(metadata, "valid_until", end_of_day=True),
+                valid_from=self._read_time(metadata, "valid_from"),
+                valid_until=self._read_time(metadata, "valid_until", end_of_day=True),
                 authority=metadata.get(self.authority_key) or 0.0,
                 source=self._source(metadata),
                 metadata=metadata,
@@ -107,23 +107,20 @@ class MetadataMapping:
             raise ValueError(msg) from error
 
     def _time(self, metadata: Mapping[str, Any]) -> TimeLike | None:
-        for key in self.timestamp_keys:
-            given = metadata.get(key)
-            if given is not None and given != "":
-                try:
-                    return to_utc(given, unit=self.timestamp_unit)
-                except (TypeError, ValueError) as error:
-                    msg = f"metadata[{key!r}]: {error}"
-                    raise ValueError(msg) from error
-        return None
+        given = (self._read_time(metadata, key) for key in self.timestamp_keys)
+        return next((when for when in given if when is not None), None)
 
-    def _bound(
+    def _read_time(
         self, metadata: Mapping[str, Any], key: str, *, end_of_day: bool = False
     ) -> TimeLike | None:
         given = metadata.get(key)
         if given is None or given == "":
             return None
-        return to_utc(given, unit=self.timestamp_unit, end_of_day=end_of_day)
+        try:
+            return to_utc(given, unit=self.timestamp_unit, end_of_day=end_of_day)
+        except (TypeError, ValueError) as error:
+            msg = f"metadata[{key!r}]: {error}"
+            raise ValueError(msg) from error
 
     def _slot(self, metadata: Mapping[str, Any]) -> tuple[str | None, str | None]:
         if self.slot_key is None:

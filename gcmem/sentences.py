@@ -44,6 +44,7 @@ _PREDICATE: Final = re.compile(
 _SINGULAR: Final = re.compile(r"\b(?:is|was|has|does)\b|\w's\b")
 _LONGEST_NOUN: Final = 3  # words
 
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A part of a text.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gcmem.collector import Collector, HistoryMode
 from gcmem.detectors.gate import Gate
 from gcmem.dominance import BoolMatrix
+from gcmem.encoder import SentenceEncoder
 from gcmem.memory import Memory
 from gcmem.sentences import split_statements
 from gcmem.timestamps import TimeLike
@@ -47,19 +49,25 @@ class Compare:
     Attributes:
         first: Texts.
         second: Other texts.
+        similarity: Cosine of the bundled encoder from which two statements are near.
     """
 
     first: tuple[str, ...]
     second: tuple[str, ...]
+    similarity: float
 
     def perform(self, collector: Collector) -> BoolMatrix:
-        """Ask the gate of the collector, or the bundled one where the collector has none.
+        """Ask a gate of the user's own, or else the bundled encoder.
+
+        The bundled gate is too wide here: since it must not cost the collector any recall, it lets
+        most pairs pass.
 
         Returns:
-            Shape (len(first), len(second)): whether a statement of the one passes the gate with a
-            statement of the other.
+            Shape (len(first), len(second)): whether a statement of the one is near a statement of
+            the other.
         """
-        gate = collector.gate or Gate.default()
+        own = collector.gate
+        gate = _near(self.similarity) if own is None or isinstance(own, Gate) else own
         first = [[span.text for span in split_statements(text)] for text in self.first]
         second = [[span.text for span in split_statements(text)] for text in self.second]
         allowed = gate.allowed(
@@ -87,3 +95,13 @@ class Collect:
 
 
 Step: TypeAlias = Expand | Fetch | Compare | Collect
+
+
+@lru_cache(maxsize=8)
+def _near(similarity: float) -> Gate:
+    return Gate(None, similarity, encoder=_encoder())
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> SentenceEncoder:
+    return SentenceEncoder()

@@ -90,14 +90,19 @@ def _from_text(text: str, unit: TimestampUnit, *, end_of_day: bool) -> datetime:
         except ValueError:
             pass  # not a date alone: a number or no time at all, told apart below
     try:
-        return _aware(datetime.fromisoformat(stripped))
+        moment = datetime.fromisoformat(stripped)
     except ValueError:
         pass  # perhaps a number as text, as some stores hold it
+    else:
+        return _aware(moment)
     try:
         number = float(stripped)
     except ValueError:
         msg = f"timestamp must be {_ALLOWED}, got the text {text!r}."
         raise ValueError(msg) from None
+    if not math.isfinite(number):
+        msg = f"timestamp must be a finite number, got the text {text!r}."
+        raise ValueError(msg)
     return _from_number(number, unit)
 
 

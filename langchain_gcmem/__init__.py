@@ -1,4 +1,4 @@
-"""gcmem for LangChain: a retriever, a compressor, agent middleware and a LangGraph store."""
+"""gcmem for LangChain: a retriever, a compressor, agent middleware, memories and a store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from langchain_gcmem.compressor import GCMemCompressor
     from langchain_gcmem.embeddings import BundledEmbeddings
     from langchain_gcmem.expansion import ModelQueryExpander
-    from langchain_gcmem.middleware import GCMemMiddleware
+    from langchain_gcmem.history import PrecedentChatMessageHistory
+    from langchain_gcmem.middleware import GCMemMiddleware, PrecedentMemoryMiddleware
+    from langchain_gcmem.precedent_functions import (
+        aobserve_messages,
+        observe_messages,
+        recall_facts,
+        remembering,
+    )
     from langchain_gcmem.retriever import GCMemRetriever
     from langchain_gcmem.store import GCMemStore
 
@@ -22,7 +29,13 @@ __all__ = [
     "GCMemRetriever",
     "GCMemStore",
     "ModelQueryExpander",
+    "PrecedentChatMessageHistory",
+    "PrecedentMemoryMiddleware",
     "__version__",
+    "aobserve_messages",
+    "observe_messages",
+    "recall_facts",
+    "remembering",
 ]
 
 # Where each name lives, and the extra that brings what it needs.
@@ -33,6 +46,12 @@ _HOMES: Final = {
     "GCMemRetriever": ("langchain_gcmem.retriever", "langchain"),
     "GCMemStore": ("langchain_gcmem.store", "agents"),
     "ModelQueryExpander": ("langchain_gcmem.expansion", "langchain"),
+    "PrecedentChatMessageHistory": ("langchain_gcmem.history", "langchain"),
+    "PrecedentMemoryMiddleware": ("langchain_gcmem.middleware", "agents"),
+    "aobserve_messages": ("langchain_gcmem.precedent_functions", "langchain"),
+    "observe_messages": ("langchain_gcmem.precedent_functions", "langchain"),
+    "recall_facts": ("langchain_gcmem.precedent_functions", "langchain"),
+    "remembering": ("langchain_gcmem.precedent_functions", "langchain"),
 }
 _FRAMEWORKS: Final = {"langchain", "langchain_core", "langgraph"}
 

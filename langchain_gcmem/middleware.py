@@ -26,8 +26,9 @@ from langchain_gcmem.collecting import CollectionRun
 from langchain_gcmem.compressor import GCMemCompressor
 from langchain_gcmem.fields import CollectingOptions
 from langchain_gcmem.messages import VisibleHistory, ordered_by_position
+from langchain_gcmem.precedent_middleware import PrecedentMemoryMiddleware
 
-__all__ = ["GCMemMiddleware"]
+__all__ = ["GCMemMiddleware", "PrecedentMemoryMiddleware"]
 
 _PLAIN: Final = PromptTemplate.from_template("{page_content}")
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from llamaindex_gcmem.expansion import ModelQueryExpander
     from llamaindex_gcmem.memory import GCMemMemoryBlock
     from llamaindex_gcmem.postprocessor import GCMemPostprocessor
+    from llamaindex_gcmem.precedent_block import PrecedentMemoryBlock
     from llamaindex_gcmem.retriever import GCMemRetriever
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "MemoryGCEndEvent",
     "MemoryGCStartEvent",
     "ModelQueryExpander",
+    "PrecedentMemoryBlock",
     "__version__",
 ]
 
@@ -35,6 +37,7 @@ _HOMES: Final = {
     "MemoryGCEndEvent": "events",
     "MemoryGCStartEvent": "events",
     "ModelQueryExpander": "expansion",
+    "PrecedentMemoryBlock": "precedent_block",
 }
 
 

@@ -143,7 +143,9 @@ def test_a_database_in_this_process_cannot_be_pickled() -> None:
 def test_metadata_that_is_no_json_is_named_and_nothing_is_added() -> None:
     recent = ShortTermMemory(url="sqlite://")
     with pytest.raises(TypeError, match=r"metadata\['when'\] of memory 'x'"):
-        recent.extend([Memory("a", 1), Memory("b", 2, id="x", metadata={"when": datetime.now(UTC)})])
+        recent.extend(
+            [Memory("a", 1), Memory("b", 2, id="x", metadata={"when": datetime.now(UTC)})]
+        )
     assert texts(recent) == []
 
 

@@ -29,27 +29,29 @@ from gcmem import LifecyclePolicy
 def main(arguments: list[str]) -> None:
     chosen = _parser().parse_args(arguments)
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=130)
     with tempfile.TemporaryDirectory() as folder, console.status("drift") as status:
+        settings = {name: make_setting(name, Path(folder)) for name in chosen.settings}
         figures = run(
-            {name: make_setting(name, Path(folder)) for name in chosen.settings},
+            settings,
             sweeps=chosen.sweeps,
             seeds=chosen.seeds,
+            sweep_seeds=min(chosen.sweep_seeds, chosen.seeds),
             seed=chosen.seed,
             progress=status.update,
         )
-        described = {
-            name: describe(make_setting(name, Path(folder))) for name in chosen.settings
-        }
     for name, found in figures["settings"].items():
         report.show_setting(console, name, found)
     for name, rows in figures["sweeps"].items():
         report.show_sweep(console, name, rows)
     config = {
         "seeds": chosen.seeds,
+        "seeds of a sweep": min(chosen.sweep_seeds, chosen.seeds),
         "phases": list(PHASES),
         "tasks per phase": TASKS_PER_PHASE,
         "exceptions in the light phase": EXCEPTIONS,
-        "settings": described,
+        "settings": {name: describe(setting) for name, setting in settings.items()},
         "sliding window": SLIDING,
         "half-life in tasks": HALF_LIFE,
         "resamples": measures.RESAMPLES,
@@ -70,6 +72,7 @@ def run(
     *,
     sweeps: list[str],
     seeds: int,
+    sweep_seeds: int,
     seed: int,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def run(
         for name, setting in settings.items()
     }
     swept = {
-        name: sweep(name, settings[SWEEPS[name]], seeds=seeds, seed=seed, progress=progress)
+        name: sweep(name, settings[SWEEPS[name]], seeds=sweep_seeds, seed=seed, progress=progress)
         for name in sweeps
         if SWEEPS[name] in settings
     }
@@ -94,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=_count, default=50)
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--sweeps", nargs="*", choices=list(SWEEPS), default=list(SWEEPS))
+    parser.add_argument("--sweep-seeds", type=_count, default=25, help="at most --seeds")
     parser.add_argument("--seed", type=int, default=7, help="the first seed")
     return parser
 

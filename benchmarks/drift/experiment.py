@@ -8,19 +8,22 @@ from typing import Any, Final
 from benchmarks.drift import measures
 from benchmarks.drift.methods import METHODS, tepa_rev_with_window
 from benchmarks.drift.playing import Successes, play
-from benchmarks.drift.settings import PHASES, TASKS, Setting
+from benchmarks.drift.settings import PHASES, TASKS, Controlled, Setting
 
 WRONG_KEYS: Final = (0.0, 0.05, 0.1, 0.2)
 WINDOWS: Final = (3, 4, 6, 8)
 BUDGETS: Final = (0, 21, 42, 84, None)
+CHANGING: Final = (2, 4)
 SWEEPS: Final = {
     "wrong keys": "controlled",
     "evidence": "controlled",
     "window": "controlled",
+    "changing keys": "controlled",
     "trials": "preference",
 }
 _BLOCK: Final = 5
 _NOISY: Final = ("append-only", "last write wins", "reactive", "no revocation", "TEPA-Rev")
+_SEVERAL: Final = ("no memory", "append-only", "reactive", "oracle reset", "TEPA-Rev")
 _CLAIMS: Final = (
     ("no memory", "append-only"),
     ("no memory", "last write wins"),
@@ -88,6 +91,13 @@ def _conditions(
     elif name == "window":
         for window in WINDOWS:
             yield {"window": window}, play(setting, streams, tepa_rev_with_window(window))
+    elif name == "changing keys":
+        for changing in CHANGING:
+            several = Controlled(changing)
+            drawn = [several.stream(stream.seed) for stream in streams]
+            for method in _SEVERAL:
+                condition = {"method": method, "changing keys": changing}
+                yield condition, play(several, drawn, METHODS[method])
     else:
         for budget in BUDGETS:
             successes = play(setting, streams, METHODS["TEPA-Full"], budget=budget)
@@ -104,8 +114,7 @@ def _figures(successes: Successes, without: Successes, *, seed: int) -> dict[str
             "95 %": [_rounded(bound) for bound in measures.interval(ours, seed=seed)],
             "MPI": _rounded(measures.pollution(ours.mean(), theirs.mean())),
             "MPI 95 %": [
-                _rounded(bound)
-                for bound in measures.pollution_interval(ours, theirs, seed=seed)
+                _rounded(bound) for bound in measures.pollution_interval(ours, theirs, seed=seed)
             ],
             "adaptation": _rounded(measures.adaptation(successes, phase).mean()),
         }

@@ -27,6 +27,7 @@ class Method:
         lines: How what is Active stands in the prompt.
         falsifiable: Whether it takes corrections as evidence (the lifecycle policies).
         resets: Whether it is told of each change of phase.
+        keep: Most lines that a log shows of one value.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Method:
     lines: Literal["precedent", "log", "decaying log"] = "precedent"
     falsifiable: bool = False
     resets: bool = False
+    keep: int | None = None
 
 
 def _make_methods() -> dict[str, Method]:
@@ -43,7 +45,12 @@ def _make_methods() -> dict[str, Method]:
         Method(name="append-only", policy=lambda _: policy.append_only(), lines="log"),
         Method(name="last write wins", policy=lambda _: policy.last_write_wins()),
         Method(name="temporal decay", policy=lambda _: policy.append_only(), lines="decaying log"),
-        Method(name="sliding window", policy=lambda _: policy.sliding_window(SLIDING), lines="log"),
+        Method(
+            name="sliding window",
+            policy=lambda _: policy.sliding_window(SLIDING),
+            lines="log",
+            keep=SLIDING,
+        ),
         Method(name="reactive", policy=lambda _: policy.reactive()),
         Method(name="oracle reset", policy=lambda _: policy.oracle_reset(), resets=True),
         Method(name="no revocation", policy=lambda _: policy.no_revocation(), falsifiable=True),
@@ -78,6 +85,4 @@ def choose(task: Task, lines: Iterable[Line]) -> str:
     if not votes:
         return task.guess
     # max keeps the first of equals, and lines come newest first
-    return max(
-        votes, key=lambda value: (votes[value], value == task.said, supports.get(value, 0))
-    )
+    return max(votes, key=lambda value: (votes[value], value == task.said, supports.get(value, 0)))

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from benchmarks.drift.methods import HALF_LIFE, SLIDING, Line, Method, choose
+from benchmarks.drift.methods import HALF_LIFE, Line, Method, choose
 from benchmarks.drift.settings import TASKS, TASKS_PER_PHASE, Setting, Stream, Task
 from gcmem import PrecedentLedger
 from gcmem.precedents import Observation, Precedent, Trial, TrialKind, Trials
@@ -108,8 +108,7 @@ class _Run:
         if self._method.lines == "decaying log":
             times = self._stored[scope, item.key, item.value]
             return sum(0.5 ** ((self._number - time) / HALF_LIFE) for time in times)
-        keep = SLIDING if self._method.name == "sliding window" else item.support
-        return float(min(item.support, keep))
+        return float(min(item.support, self._method.keep or item.support))
 
     def _evidence(
         self, ledger: PrecedentLedger, scope: str, task: Task, action: str, *, success: bool

@@ -32,16 +32,16 @@ PAPER: Final = {
 """Success in the full reversal as published (arXiv 2608.07429v2), for the eye alone."""
 
 _SIGNIFICANT: Final = 0.05
-_DRAWN: Final = (
-    "no memory",
-    "append-only",
-    "last write wins",
-    "reactive",
-    "oracle reset",
-    "TEPA-Rev",
-    "TEPA-Full",
-    "gcmem",
-)
+_DRAWN: Final = {
+    "no memory": "0.6",
+    "append-only": "tab:red",
+    "last write wins": "tab:orange",
+    "reactive": "tab:purple",
+    "oracle reset": "tab:blue",
+    "TEPA-Rev": "tab:green",
+    "gcmem": "black",
+}
+"""Methods with their colours; later ones are thinner, so that equal curves stay visible."""
 
 
 def show_setting(console: Console, name: str, figures: dict[str, Any]) -> None:
@@ -103,16 +103,20 @@ def draw(path: Path, settings: dict[str, Any]) -> bool:
         len(settings), 1, figsize=(9, 3.2 * len(settings)), sharex=True, squeeze=False
     )
     for panel, (name, figures) in zip(panels[:, 0], settings.items(), strict=True):
-        for method in _DRAWN:
+        for rank, (method, colour) in enumerate(_DRAWN.items()):
             curve = figures["methods"][method]["success in blocks of 5"]
-            panel.plot([5 * number + 2.5 for number in range(len(curve))], curve, label=method)
+            times = [5 * number + 2.5 for number in range(len(curve))]
+            width = 4.0 - 0.45 * rank
+            panel.plot(times, curve, label=method, color=colour, linewidth=width)
         for number, phase in enumerate(PHASES):
             panel.axvline(number * TASKS_PER_PHASE, color="0.8", linewidth=0.8)
             panel.text(number * TASKS_PER_PHASE + 1, 1.03, phase, fontsize=8)
         panel.set(ylim=(0, 1.1), ylabel=f"success, {name}")
     panels[-1, 0].set_xlabel("task")
-    panels[0, 0].legend(fontsize=7, ncols=2, loc="lower left")
-    figure.tight_layout()
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(), ncols=len(_DRAWN), loc="upper center", fontsize=8
+    )
+    figure.tight_layout(rect=(0, 0, 1, 0.97))
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
     return True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
 PHASES: Final = ("stable", "light", "reversal", "return")
 TASKS_PER_PHASE: Final = 40
@@ -111,16 +111,22 @@ class Setting(ABC):
 
 
 class Controlled(Setting):
-    """A tool pattern is accepted in secret; the executor is deterministic."""
+    """A tool pattern is accepted in secret; the executor is deterministic.
+
+    Args:
+        changing: Number of keys whose pattern changes under reversal.
+    """
 
     name = "controlled"
-    changing = ("report / sales, table",)
     controls = ("convert / units, number", "look up / calendar, date")
     control_share = 0.2
     _patterns = tuple(
         " > ".join(steps)
         for steps in product(("load", "stream"), ("clean", "validate"), ("group", "pivot"))
     )
+
+    def __init__(self, changing: int = 1) -> None:
+        self.changing = tuple(f"report / domain {number}, table" for number in range(changing))
 
     def options(self, key: str) -> tuple[str, ...]:
         return self._patterns if key in self.changing else (f"natural tool of {key}",)
@@ -137,7 +143,7 @@ class Executable(Setting):
     changing = ("sum / sales, csv",)
     controls = ("sum / sales, json",)
     control_share = 0.2
-    _dialects = {
+    _dialects: ClassVar = {
         f"csv.DictReader {name} {encoding}": (delimiter, encoding)
         for (name, delimiter), encoding in product(
             {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}.items(),
@@ -202,7 +208,8 @@ class Preference(Setting):
     _saying = 0.8
 
     def options(self, key: str) -> tuple[str, ...]:
-        return tuple(f"{key.split(' / ')[0]} option {letter}" for letter in "abcde")
+        slot, _, _ = key.partition(" / ")
+        return tuple(f"{slot} option {letter}" for letter in "abcde")
 
     def said(self, right: str, random: Random) -> str | None:
         return right if random.random() < self._saying else None

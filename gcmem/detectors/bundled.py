@@ -119,7 +119,7 @@ class BundledDetector:
                 self.unjudged_language += len(pairs) - len(judged)
         if judged:
             logits = self._model.run([(pairs[row][0], pairs[row][1]) for row in judged])
-            relations[judged] = probabilities(logits, self._config["temperature"])
+            relations[judged] = probabilities_of(logits, self._config)
         return relations
 
     def can_judge(self, text: str) -> bool:
@@ -142,11 +142,27 @@ class BundledDetector:
         BundledDetector.__init__(self, folder, **options)
 
 
-def probabilities(logits: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
-    """Calibrated probabilities (n, 3) from the model's outputs (n, 3)."""
-    scaled = logits / np.float32(temperature)
+def probabilities(
+    logits: npt.NDArray[np.float32], temperature: float, neither_bias: float = 0.0
+) -> npt.NDArray[np.float32]:
+    """Calibrated probabilities (n, 3) from the model's outputs (n, 3).
+
+    Args:
+        logits: For supersedes, supports and neither.
+        temperature: Divides the logits.
+        neither_bias: Added to the logit of neither: in a collection most pairs have nothing to do
+            with each other, far more than among the pairs that are trained on.
+    """
+    scaled = (logits + np.array([0.0, 0.0, neither_bias], dtype=np.float32)) / temperature
     raised = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
-    return cast("npt.NDArray[np.float32]", raised / raised.sum(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True), dtype=np.float32)
+
+
+def probabilities_of(
+    logits: npt.NDArray[np.float32], config: Mapping[str, Any]
+) -> npt.NDArray[np.float32]:
+    """Probabilities with the temperature and the bias of a ``config.json``."""
+    return probabilities(logits, config["temperature"], config.get("neither_bias", 0.0))
 
 
 @lru_cache(maxsize=65_536)

@@ -13,7 +13,14 @@ from typing import Any, Final
 from gcmem.detectors.base import Calibration, Detector
 from gcmem.detectors.calibration import CalibratedDetector, calibrated
 
-__all__ = ["DESCRIPTION", "SavedDetectorError", "check_savable", "load_saved", "save_detector"]
+__all__ = [
+    "DESCRIPTION",
+    "SavedDetectorError",
+    "StaleCalibrationWarning",
+    "check_savable",
+    "load_saved",
+    "save_detector",
+]
 
 DESCRIPTION: Final = "detector.json"
 _FORMAT: Final = 1
@@ -30,6 +37,10 @@ _CROSS_ENCODER_OPTIONS: Final = (
 
 class SavedDetectorError(ValueError):
     """A folder holds no detector that can be loaded; the message names the file and the reason."""
+
+
+class StaleCalibrationWarning(UserWarning):
+    """A detector is not the one that its saved threshold was measured with."""
 
 
 def save_detector(detector: Detector, folder: str | Path) -> Path:
@@ -106,7 +117,7 @@ def load_saved(folder: str | Path, **options: Any) -> Detector:
         warnings.warn(
             f"{path} was measured with {content.get('detector')!r}, but the model is now "
             f"{detector.name!r}; its threshold may no longer fit. Calibrate it again.",
-            UserWarning,
+            StaleCalibrationWarning,
             stacklevel=3,
         )
     if "threshold" in options or measured.threshold != threshold:

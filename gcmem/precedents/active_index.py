@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 
+from gcmem.precedents.entry import Entry
 from gcmem.precedents.key_rows import KeyRow
 from gcmem.precedents.precedent import Precedent
+from gcmem.precedents.records import to_precedent
 
 __all__ = ["ActiveIndex"]
 
@@ -22,10 +24,11 @@ class ActiveIndex:
         self._lock = threading.Lock()
         self._scopes: dict[str, dict[str, tuple[int, tuple[Precedent, ...]]]] = {}
 
-    def update(self, changed: Iterable[tuple[KeyRow, Sequence[Precedent]]]) -> None:
+    def update(self, changed: Iterable[tuple[KeyRow, Sequence[Entry]]]) -> None:
         """Take over the Active precedents of the keys that a write touched."""
+        public = [(row, [to_precedent(row, entry) for entry in found]) for row, found in changed]
         with self._lock:
-            for row, standing in changed:
+            for row, standing in public:
                 keys = self._scopes.setdefault(row.scope, {})
                 if standing:
                     keys[row.match] = (row.id, tuple(standing))

@@ -23,7 +23,8 @@ _BLOCK: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE 
 _QUOTED_LINE: Final = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _TRANSCRIPT: Final = re.compile(
     r"^[ \t]*(?!(?:note|update|correction|edit|fyi|ps|p\.s\.|reminder|btw|info)\b)"
-    r"(?:\[[^\]\n]*\][ \t]*)?[\w.@-]+(?:[ \t][\w.@-]+)?:[ \t]+[\"“]?(?:I|I['’]\w+|[Mm]y|[Ww]e)\b.*$",
+    r"(?:\[[^\]\n]*\][ \t]*)?[\w.@-]+(?:[ \t][\w.@-]+)?:[ \t]+"
+    r"[\"“]?(?:I|I['’]\w+|[Mm]y|[Ww]e)\b.*$",
     re.MULTILINE | re.IGNORECASE,
 )
 _QUOTATION: Final = re.compile(

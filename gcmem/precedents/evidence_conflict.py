@@ -1,4 +1,4 @@
-"""Evidence without a language model: kappa and the encoder decide which key a statement is about."""
+"""Evidence without a chat model: kappa and the encoder decide which key a statement is about."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ STATEMENT_KEY: Final = "statement "
 """Keys that this extractor opens begin with it; the rest names the first statement by its hash."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_SMALL: Final = frozenset(
+_SMALL_WORDS: Final = (
     "a an the i i'm i've i'd my me mine we we're we've our us is are am was were be been being do "
     "does did have has had of in on at to for from by with and or so that this it its it's as "
-    "really very now still currently also just too there where".split()
+    "really very now still currently also just too there where"
 )
+_SMALL: Final = frozenset(_SMALL_WORDS.split())
 _SUPPORTS: Final = 1
 """Position of "supports" among the columns of `BundledDetector.relations`."""
 
@@ -37,8 +38,8 @@ class ConflictExtractor:
     A message is cut into sentences, and only plain assertions count (see
     `gcmem.precedents.assertions`). The value of a precedent is the statement itself. A statement
 
-    - that supersedes one that stands, by kappa's verdict, takes its key; others that it
-      supersedes as well are taken back,
+    - that supersedes one that stands, by kappa's verdict, takes its key (of several, that of the
+      most similar); others about the same thing that it supersedes as well are taken back,
     - that restates one that stands is support for it; where it says more, it takes its key,
     - that was said before, and is archived, takes up its old key again,
     - that is anything else opens a key named by a hash of its text. No word of an old statement
@@ -55,6 +56,11 @@ class ConflictExtractor:
         encoder: Finds the statements worth comparing; None takes the bundled one.
         threshold: Score from which a statement supersedes; None takes the detector's.
         candidates: How many of the most similar statements are compared with a new one.
+        related: Similarity (cosine) below which two statements are not about the same thing and
+            kappa is not asked, on top of the gate that the detector may bring: a guard against
+            its false alarms, paid for in changes that go unnoticed.
+        same_thing: Similarity from which two statements that both look superseded are about the
+            same thing, so that the second is taken back as well.
         restated: Similarity (cosine) from which statements may be restatements.
         read_assistant: Also take what the assistant asserts, as guesses.
 
@@ -65,8 +71,8 @@ class ConflictExtractor:
         >>> extractor = ConflictExtractor()
         >>> known = Known(standing=(("home", "I live in Ulm."),))
         >>> [(claim.key, claim.value) for claim in extractor.extract(
-        ...     [Utterance("user", "Hi! I moved to Kiel.")], known)]
-        [('home', 'I moved to Kiel.')]
+        ...     [Utterance("user", "Hi! I live in Kiel now.")], known)]
+        [('home', 'I live in Kiel now.')]
     """
 
     def __init__(
@@ -76,10 +82,17 @@ class ConflictExtractor:
         encoder: SentenceEncoder | None = None,
         threshold: float | None = None,
         candidates: int = 50,
+        related: float = 0.3,
+        same_thing: float = 0.5,
         restated: float = 0.8,
         read_assistant: bool = False,
     ) -> None:
-        for name, share in (("threshold", threshold), ("restated", restated)):
+        for name, share in (
+            ("threshold", threshold),
+            ("related", related),
+            ("same_thing", same_thing),
+            ("restated", restated),
+        ):
             if share is not None and not 0.0 < share <= 1.0:
                 msg = f"{name} must be above 0 and at most 1, got {share!r}."
                 raise ValueError(msg)
@@ -90,6 +103,8 @@ class ConflictExtractor:
         self.encoder = SentenceEncoder() if encoder is None else encoder
         self.threshold = self.detector.threshold if threshold is None else threshold
         self.candidates = candidates
+        self.related = related
+        self.same_thing = same_thing
         self.restated = restated
         self.read_assistant = read_assistant
 
@@ -121,7 +136,7 @@ class ConflictExtractor:
             )
 
         standing = self._comparable(assertion, known)
-        text = assertion.text
+        old_key, text = _as_archived(known, assertion.text)
         repeated = [pair for pair in standing if _form(pair[1]) == _form(text)]
         if assertion.retracts:
             gone = repeated or self._restated(standing, text)
@@ -129,31 +144,49 @@ class ConflictExtractor:
         if repeated:
             return [claim(*repeated[0])]
         scores = self._scores(standing, text)
-        order = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")
-        superseded = [standing[row] for row in order if scores[row] >= self.threshold]
+        superseded = [standing[row] for row in np.flatnonzero(scores >= self.threshold)]
         if superseded:
-            (key, _), others = superseded[0], superseded[1:]
-            taken_back = [claim(*pair, retracts=True) for pair in others if pair[0] != key]
-            return [*taken_back, claim(key, text)]
+            (key, value), others = superseded[0], superseded[1:]
+            same = self._about_the_same(value, [pair for pair in others if pair[0] != key])
+            return [*(claim(*pair, retracts=True) for pair in same), claim(key, text)]
         for key, value in self._restated(standing, text):
             if not _words(text) - _words(value):
                 return [claim(key, value)]
             if not _words(value) - _words(text):
                 return [claim(key, text)]
-        return [claim(_old_key(known, text) or _new_key(text), text)]
+        return [claim(old_key or _new_key(text), text)]
 
     def _comparable(self, assertion: Assertion, known: Known) -> list[tuple[str, str]]:
         """Give what stands about nobody else, most similar first."""
         standing = [pair for pair in known.standing if _may_concern(assertion, pair[1])]
-        if len(standing) <= self.candidates:
-            return standing
+        if not standing:
+            return []
         values = [value for _, value in standing]
         likeness = self.encoder.similarity([assertion.text], values)[0]
         best = np.argsort(-likeness, kind="stable")[: self.candidates]
         return [standing[row] for row in best]
 
     def _scores(self, standing: Sequence[tuple[str, str]], text: str) -> npt.NDArray[np.float32]:
-        return self.detector.score([(value, text) for _, value in standing])
+        """Give kappa's verdicts; NaN for what is not about the same thing."""
+        scores = np.full(len(standing), np.nan, dtype=np.float32)
+        values = [value for _, value in standing]
+        near = np.flatnonzero(self._related(values, text)) if values else np.array([], dtype=int)
+        if len(near):
+            scores[near] = self.detector.score([(values[row], text) for row in near])
+        return scores
+
+    def _related(self, values: Sequence[str], text: str) -> npt.NDArray[np.bool_]:
+        near = np.asarray(self.encoder.similarity(values, [text])[:, 0] >= self.related)
+        gate = getattr(self.detector, "gate", None)
+        return near if gate is None else near & gate.allowed(values, [text])[:, 0]
+
+    def _about_the_same(
+        self, value: str, others: Sequence[tuple[str, str]]
+    ) -> list[tuple[str, str]]:
+        if not others:
+            return []
+        likeness = self.encoder.similarity([value], [other for _, other in others])[0]
+        return [others[row] for row in np.flatnonzero(likeness >= self.same_thing)]
 
     def _restated(self, standing: Sequence[tuple[str, str]], text: str) -> list[tuple[str, str]]:
         """Give what a statement restates, most similar first."""
@@ -194,9 +227,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_form(text).split()) - _SMALL
 
 
-def _old_key(known: Known, text: str) -> str | None:
-    """Give the key under which a statement is archived, the latest."""
-    return next((key for key, value in known.archived[::-1] if _form(value) == _form(text)), None)
+def _as_archived(known: Known, text: str) -> tuple[str | None, str]:
+    """Give the key under which a statement is archived, the latest, and how it was worded there."""
+    form = _form(text)
+    said_before = (pair for pair in known.archived[::-1] if _form(pair[1]) == form)
+    return next(said_before, (None, text))
 
 
 def _new_key(text: str) -> str:

@@ -53,7 +53,8 @@ class LifecyclePolicy:
     The posterior mean is Beta-Bernoulli, ``(s + a) / (s + f + a + b)`` with ``prior=(a, b)``, over
     the evidence since the precedent was last revoked (for one that never was: over all of it), so
     that fresh evidence can promote again what years of old evidence buried (TEPA, Lifecycle). A
-    candidate whose own failures would revoke an Active precedent also starts anew. The `s` leaves out guesses; the `support` of a `Precedent` counts every observation.
+    candidate whose own failures would revoke an Active precedent starts anew as well. The `s`
+    leaves out guesses; the `support` of a `Precedent` counts every observation.
 
     Whatever the policy: pinned values and those of immutable keys are never revoked by evidence,
     and evidence of lower authority revokes nothing of higher authority. Evidence counts in order

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, insert, select
 
 from gcmem.memory import ScopeLike
+from gcmem.precedents import chat_tables
 from gcmem.precedents.labels import encode_scope, from_microseconds, microseconds_now, scope_digest
 from gcmem.precedents.precedent import Purge
 from gcmem.precedents.schema import definition, evidence, key, precedent, purge, transition
@@ -23,6 +24,7 @@ def purge_scope(connection: Connection, scope: ScopeLike) -> Purge:
     }
     connection.execute(delete(key).where(key.c.scope == place))
     connection.execute(delete(definition).where(definition.c.scope == place))
+    chat_tables.delete_scope(connection, place)
     now = microseconds_now()
     done = Purge(
         from_microseconds(now),

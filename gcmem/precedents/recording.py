@@ -69,7 +69,7 @@ class Recording:
 
     transitions: list[Transition] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
-    active: list[tuple[KeyRow, list[Precedent]]] = field(default_factory=list)
+    active: list[tuple[KeyRow, list[Entry]]] = field(default_factory=list)
 
 
 class _Plan:
@@ -246,13 +246,13 @@ class Recorder:
         ]
         recording = Recording(records.add_transitions(connection, changes, now=now))
         for plan in plans:
-            standing = [records.to_precedent(plan.row, entry) for entry in plan.lifecycle.active()]
+            standing = plan.lifecycle.active()
             recording.active.append((plan.row, standing))
             recording.candidates += [
                 Candidate(
                     plan.row.scope,
                     records.to_precedent(plan.row, entry),
-                    standing[0] if standing else None,
+                    records.to_precedent(plan.row, standing[0]) if standing else None,
                 )
                 for entry in map(plan.lifecycle.entries.__getitem__, plan.texts)
                 if plan.lifecycle.wants_trial(entry)

@@ -21,6 +21,7 @@ class Fit:
 
     Attributes:
         temperature: Divides the logits.
+        neither_bias: Added to the logit of neither before that.
         threshold: Smallest probability that counts as a conflict.
         calibration: Precision and recall at that threshold.
         false_positive_rate: Share of the negative pairs that reach the threshold.
@@ -32,24 +33,40 @@ class Fit:
     calibration: Calibration
     false_positive_rate: float
     negative_log_likelihood: float
+    neither_bias: float = 0.0
 
 
-def fit_temperature(logits: FloatArray, is_positive: npt.NDArray[np.bool_]) -> float:
+def fit_temperature(
+    logits: FloatArray,
+    is_positive: npt.NDArray[np.bool_],
+    *,
+    neither_bias: float = 0.0,
+    weights: FloatArray | None = None,
+) -> float:
     """The temperature with which P(supersedes) is likeliest to give the labels, by search."""
 
     def loss(temperature: float) -> float:
-        return negative_log_likelihood(logits, is_positive, temperature)
+        return negative_log_likelihood(
+            logits, is_positive, temperature, neither_bias=neither_bias, weights=weights
+        )
 
     grid = np.exp(np.linspace(np.log(0.2), np.log(8.0), 400))
     return float(min(grid, key=loss))
 
 
 def negative_log_likelihood(
-    logits: FloatArray, is_positive: npt.NDArray[np.bool_], temperature: float
+    logits: FloatArray,
+    is_positive: npt.NDArray[np.bool_],
+    temperature: float,
+    *,
+    neither_bias: float = 0.0,
+    weights: FloatArray | None = None,
 ) -> float:
-    """Mean binary log loss of P(supersedes)."""
-    chance = np.clip(probabilities(logits, temperature)[:, SUPERSEDES], 1e-6, 1 - 1e-6)
-    return float(-np.mean(np.where(is_positive, np.log(chance), np.log1p(-chance))))
+    """Mean binary log loss of P(supersedes), weighted where weights are given."""
+    chance = probabilities(logits, temperature, neither_bias)[:, SUPERSEDES]
+    chance = np.clip(chance, 1e-6, 1 - 1e-6)
+    losses = -np.where(is_positive, np.log(chance), np.log1p(-chance))
+    return float(np.average(losses, weights=weights))
 
 
 def smallest_threshold(

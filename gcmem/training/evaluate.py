@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcmem.detectors.bundled import SUPERSEDES, BundledDetector, probabilities
+from gcmem.detectors.bundled import SUPERSEDES, BundledDetector, probabilities_of
 from gcmem.onnx_model import WEIGHTS
 from gcmem.training.calibrating import quality
 from gcmem.training.mixture import measured_pairs
@@ -34,7 +34,7 @@ def evaluate(detector: BundledDetector, pairs: Sequence[LabelledPair]) -> dict[s
     """
     config = json.loads((detector.folder / "config.json").read_text(encoding="utf-8"))
     logits = onnx_model(detector.folder).run([(pair.older, pair.newer) for pair in pairs])
-    scores = probabilities(logits, config["temperature"])[:, SUPERSEDES]
+    scores = probabilities_of(logits, config)[:, SUPERSEDES]
     truth = np.array([LABELS.index(pair.label) == SUPERSEDES for pair in pairs])
     sources: dict[str, list[int]] = defaultdict(list)
     kinds: dict[tuple[str, str], list[int]] = defaultdict(list)

@@ -41,11 +41,12 @@ def write_config(folder: str | Path, fit: Fit, *, name: str, **more: Any) -> dic
     """Write ``config.json`` beside an exported model and give back what it holds."""
     folder = Path(folder)
     digest = hashlib.sha256((folder / "conflict.onnx").read_bytes())
-    digest.update(f"{fit.temperature!r}".encode())
+    digest.update(f"{fit.temperature!r} {fit.neither_bias!r}".encode())
     config = {
         "name": name,
         "version": digest.hexdigest()[:12],
         "temperature": fit.temperature,
+        "neither_bias": fit.neither_bias,
         "threshold": fit.threshold,
         "max_tokens": MAX_TOKENS,
         "calibration": asdict(fit.calibration),
@@ -63,6 +64,7 @@ def agreement(
     *,
     temperature: float,
     threshold: float,
+    neither_bias: float = 0.0,
     base: str | Path | None = None,
 ) -> dict[str, float]:
     """How far the int8 scores of an exported model are from the float scores of the trained one.
@@ -73,8 +75,12 @@ def agreement(
     """
     texts = [(pair.older, pair.newer) for pair in pairs]
     tokenizer = load_tokenizer(base if base is not None else base_folder(), max_length=MAX_TOKENS)
-    exact = probabilities(predict_logits(model, tokenizer, texts), temperature)[:, SUPERSEDES]
-    shipped = probabilities(onnx_model(folder).run(texts), temperature)[:, SUPERSEDES]
+    exact = probabilities(
+        predict_logits(model, tokenizer, texts), temperature, neither_bias
+    )[:, SUPERSEDES]
+    shipped = probabilities(onnx_model(folder).run(texts), temperature, neither_bias)[
+        :, SUPERSEDES
+    ]
     difference = np.abs(exact - shipped)
     return {
         "pairs": len(pairs),

@@ -55,7 +55,11 @@ class TestLaw1TemporalDominance:
 
 class TestLaw2OnlyAVerdictRemoves:
     def test_age_and_repetition_remove_nothing(self, surface: Any) -> None:
-        memories = [slot("a=1", "1990-01-01"), slot("a=1", "2026-01-01", id="again"), slot("b=2", 5)]
+        memories = [
+            slot("a=1", "1990-01-01"),
+            slot("a=1", "2026-01-01", id="again"),
+            slot("b=2", 5),
+        ]
         assert len(surface.collect(memories, collector=collector())) == 3
 
     def test_a_missing_verdict_removes_nothing(self, surface: Any) -> None:
@@ -181,7 +185,14 @@ class TestLaw6Time:
         assert len(surface.collect(memories, collector=collector())) == 2
 
     def test_undated_and_same_time_conflicts_are_listed(self) -> None:
-        memories = [slot("a=1"), slot("a=2"), slot("b=1", 7), slot("b=2", 7), slot("c=1"), slot("c=2", 1)]
+        memories = [
+            slot("a=1"),
+            slot("a=2"),
+            slot("b=1", 7),
+            slot("b=2", 7),
+            slot("c=1"),
+            slot("c=2", 1),
+        ]
         unresolved = collector().collect("q", memories).unresolved
         found = {(frozenset(ids(list(p.memories))), p.reason) for p in unresolved}
         assert found == {
@@ -193,7 +204,7 @@ class TestLaw6Time:
     def test_undated_can_count_as_oldest_or_be_an_error(self) -> None:
         memories = [slot("floor=3"), slot("floor=5", 1)]
         assert ids(collector(undated="oldest").collect("q", memories).kept) == ["floor=5"]
-        with pytest.raises(ValueError, match="floor=3.*undated='raise'"):
+        with pytest.raises(ValueError, match=r"floor=3.*undated='raise'"):
             collector(undated="raise").collect("q", memories)
 
     def test_a_second_key_may_order_ties(self, surface: Any) -> None:
@@ -364,6 +375,8 @@ class TestLaw12LowRecall:
         with pytest.warns(LowRecallWarning, match=r"50%.*calibrate"):
             Collector(blind)
 
-    def test_a_detector_of_sufficient_recall_does_not(self, recwarn: pytest.WarningsRecorder) -> None:
+    def test_a_detector_of_sufficient_recall_does_not(
+        self, recwarn: pytest.WarningsRecorder
+    ) -> None:
         Collector(ScriptedDetector(slot_rule, calibration=Calibration(0.5, 0.9, 0.51, 100)))
         assert not recwarn.list

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gcmem import Calibration, Collector, LowRecallWarning, Memory, calibrate
@@ -132,6 +132,7 @@ def test_a_precision_out_of_range_is_an_error(precision: float) -> None:
         calibrate(ByOlder(), pairs((0.9, True), (0.1, False)), min_precision=precision)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(0, 1, width=16) | st.just(float("nan")), st.booleans()),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from gcmem import Collector, Memory
@@ -82,18 +82,23 @@ def test_no_verdict_of_the_second_is_no_verdict() -> None:
     assert np.isnan(judge.score([("a", "b")])).all()
 
 
+@settings(deadline=None)
 @given(
     one=unit,
     two=unit,
     own=st.floats(0.001, 1),
-    threshold=st.floats(0.001, 1),
-    low=st.floats(0, 1),
-    high=st.floats(0, 1),
+    limits=st.lists(st.floats(0, 1), min_size=2, max_size=2, unique=True).map(sorted),
+    share=st.floats(0.001, 1),
 )
+@example(one=0.5, two=0.5, own=0.5, limits=[0.5, 0.9], share=0.001)
+@example(one=0.9, two=1.0, own=1.0, limits=[0.1, 0.9], share=1.0)
+@example(one=0.5, two=0.1, own=0.1, limits=[0.1, 1.0], share=1.0)
 def test_one_threshold_gives_the_decision_and_the_name_of_the_stage_that_judged(
-    one: float, two: float, own: float, threshold: float, low: float, high: float
+    one: float, two: float, own: float, limits: list[float], share: float
 ) -> None:
-    assume(low < threshold <= high)
+    low, high = limits
+    threshold = min(low + share * (high - low), high)
+    assume(low < threshold)
     first = Fixed({"a": one}, name="fast", threshold=threshold)
     second = Fixed({"a": two}, name="slow", threshold=own)
     judge = CascadeDetector(first, second, band=(low, high))
@@ -106,6 +111,7 @@ def test_one_threshold_gives_the_decision_and_the_name_of_the_stage_that_judged(
     assert bool(second.asked) or not low <= one <= high
 
 
+@settings(deadline=None)
 @given(st.lists(unit, min_size=2, max_size=8), st.floats(0.01, 1))
 def test_the_second_detectors_order_of_pairs_is_kept(scores: list[float], own: float) -> None:
     texts = {str(number): score for number, score in enumerate(scores)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gcmem import Collector, Memory
@@ -63,6 +63,7 @@ def test_the_data_reads_back_as_the_very_same_texts_and_nothing_else(attack: str
     assert all(set(entry) == {"pair", "OLDER", "NEWER"} for entry in data_of(prompt))
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(codec=None), max_size=60), min_size=1, max_size=4))
 def test_any_text_stays_on_its_own_line_of_the_block(texts: list[str]) -> None:
     block = quoted([{"n": number, "text": text} for number, text in enumerate(texts)])

@@ -64,8 +64,7 @@ class TestOneAnswer:
             '[{"pair": 1, "verdict": "yes", "probability": 0.8}]',
             '```json\n{"verdicts": [{"pair": "1", "verdict": "Yes", "probability": 0.8}]}\n```',
             'Sure: {"verdicts": [{"pair": 1, "verdict": true, "probability": 0.8}]} Anything else?',
-            '<think>{"verdicts": []} hm</think>'
-            '{"verdicts": [{"pair": 1, "verdict": "yes", "probability": 0.8}]}',
+            '<think>{"verdicts": []} hm</think>[{"pair": 1, "verdict": "yes", "probability": 0.8}]',
         ],
     )
     def test_usual_ways_to_write_json_are_read(self, answer: str) -> None:
@@ -417,18 +416,20 @@ class TestFrameworks:
         from langchain_core.messages import AIMessage
 
         class Recorder(BaseCallbackHandler):
-            seen: list[Any] = []
+            def __init__(self) -> None:
+                self.seen: list[Any] = []
 
             def on_chat_model_start(self, serialized: Any, messages: Any, **_: Any) -> None:
                 self.seen.append(messages[0])
 
         counts = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
         messages = iter([AIMessage(self.ANSWER, usage_metadata=counts)] * 2)
-        model = GenericFakeChatModel(messages=messages, callbacks=[Recorder()])
+        recorder = Recorder()
+        model = GenericFakeChatModel(messages=messages, callbacks=[recorder])
         detector = judge_of(model)
         assert detector.score(PAIRS[:1])[0] == pytest.approx(0.9)
         assert (await detector.ascore(PAIRS[:1]))[0] == pytest.approx(0.9)
-        assert [message.type for message in Recorder.seen[0]] == ["system", "human"]
+        assert [message.type for message in recorder.seen[0]] == ["system", "human"]
         assert detector.usage.input_tokens == 10
 
     def test_a_bound_langchain_model_is_taken_too(self) -> None:

@@ -20,7 +20,7 @@ from gcmem.detectors import (
     save_detector,
 )
 from gcmem.detectors.calibration import CalibratedDetector
-from gcmem.detectors.saved import DESCRIPTION, SavedDetectorError
+from gcmem.detectors.saved import DESCRIPTION, SavedDetectorError, StaleCalibrationWarning
 from gcmem.onnx_model import WEIGHTS
 from tests.support import ScriptedDetector, slot_rule
 
@@ -126,14 +126,16 @@ class TestSaved:
         save_detector(calibrated(CrossEncoderDetector(model_folder), MEASURED), model_folder)
         moved = tmp_path / "elsewhere"
         model_folder.rename(moved)
-        with pytest.warns(UserWarning, match="measured with"):  # its path is a part of its name
+        with pytest.warns(
+            StaleCalibrationWarning, match="measured with"
+        ):  # its path is a part of its name
             loaded = load_detector(moved)
         assert loaded.calibration == MEASURED
 
     def test_a_model_that_changed_since_is_warned_about(self, model_folder: Path) -> None:
         save_detector(calibrated(CrossEncoderDetector(model_folder), MEASURED), model_folder)
         (model_folder / "model.safetensors").write_bytes(b"other weights")
-        with pytest.warns(UserWarning, match="Calibrate it again"):
+        with pytest.warns(StaleCalibrationWarning, match="Calibrate it again"):
             load_detector(model_folder)
 
     def test_a_threshold_of_ones_own_wins_and_ends_the_calibration(self, tmp_path: Path) -> None:

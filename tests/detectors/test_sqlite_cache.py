@@ -109,7 +109,9 @@ def test_more_than_the_capacity_at_once_still_stays_within_it(path: Path) -> Non
     assert len(cache) == 10
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None
+)
 @given(
     st.lists(
         st.tuples(st.booleans(), st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True)),

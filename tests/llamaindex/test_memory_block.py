@@ -18,7 +18,7 @@ from llama_index.core.chat_engine import (
     ContextChatEngine,
     SimpleChatEngine,
 )
-from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.llms import mock
 from llama_index.core.memory import InsertMethod, Memory
 from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.vector_stores.chroma import ChromaVectorStore
@@ -339,6 +339,9 @@ async def test_a_react_agent_recalls_what_is_still_true(options: dict[str, Any])
 
 
 async def test_a_function_agent_recalls_what_is_still_true() -> None:
+    model_class = getattr(mock, "MockFunctionCallingLLM", None)
+    if model_class is None:
+        pytest.skip("this version of llama-index-core has no model to test function agents with")
     prompts: list[str] = []
 
     def answer(messages: Sequence[ChatMessage], **options: Any) -> ChatMessage:
@@ -347,7 +350,7 @@ async def test_a_function_agent_recalls_what_is_still_true() -> None:
 
     memory = long_memory(block())
     await memory.aput_messages(copy.deepcopy(CONVERSATION))
-    agent = FunctionAgent(tools=[], llm=MockFunctionCallingLLM(response_generator=answer))
+    agent = FunctionAgent(tools=[], llm=model_class(response_generator=answer))
     assert str(await agent.run("where do I live", memory=memory)) == "Kiel"
     assert any("I moved to Kiel" in prompt for prompt in prompts)
     assert not any("Berlin" in prompt for prompt in prompts)

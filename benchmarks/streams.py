@@ -1,0 +1,128 @@
+"""Long interleaved streams: stale exposure and over-deletion over the threshold.
+
+Each stream interleaves statements of several held-out groups of the training corpus (attributes
+that the model never saw): the statement that will become stale, said two or three times in other
+words where the group has them, what supersedes it, and everything that must survive (other
+entities, other attributes, history, plans, questions, multi-valued additions, paraphrases of the new
+state are left out). One collection reads the whole stream. Stale exposure is the share of stale
+statements that are still shown; over-deletion the share of statements that should stay and do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import results
+from gcmem import Collector, Memory, load_detector
+from gcmem.training.corpus_files import Group, read_groups
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Memories, oldest first, and which of them are stale at the end."""
+
+    memories: list[Memory]
+    stale: set[str]
+
+
+def make_streams(split: str, *, count: int, groups_each: int, seed: int) -> list[Stream]:
+    """Interleave held-out groups; a group in two streams is changed in a different way."""
+    random = Random(f"{split} {seed}")
+    usable = [g for g in read_groups() if g.split == split and _labelled(g, "supersedes")]
+    streams = []
+    for number in range(count):
+        chosen = random.sample(usable, min(groups_each, len(usable)))
+        lines: list[tuple[float, str, bool]] = []
+        for group in chosen:
+            change = random.choice(_labelled(group, "supersedes"))
+            older = [group.older, *_labelled(group, "supports", kinds={"paraphrase"})[:2]]
+            lines += [(random.uniform(0, 0.8), text, True) for text in older]
+            lines.append((random.uniform(0.85, 1.0), change, False))
+            lines += [(random.random(), text, False) for text in _labelled(group, "neither")]
+        lines.sort()
+        memories = [
+            Memory(text, 3_600 * place, id=f"{number}-{place}")
+            for place, (_, text, _) in enumerate(lines)
+        ]
+        pairs = zip(memories, lines, strict=True)
+        streams.append(Stream(memories, {m.id for m, (_, _, stale) in pairs if stale}))
+    return streams
+
+
+def _labelled(group: Group, label: str, *, kinds: set[str] | None = None) -> list[str]:
+    return [
+        text
+        for text, given, kind in group.newer
+        if given == label and (kinds is None or kind in kinds)
+    ]
+
+
+def measure(streams: list[Stream], collector: Collector) -> dict[str, Any]:
+    """Collect every stream once."""
+    shown = stale = lost = needed = judged = possible = 0
+    for stream in streams:
+        collection = collector.collect("", stream.memories)
+        kept = {memory.id for memory in collection.kept}
+        shown += len(stream.stale & kept)
+        stale += len(stream.stale)
+        must_stay = {memory.id for memory in stream.memories} - stream.stale
+        lost += len(must_stay - kept)
+        needed += len(must_stay)
+        judged += collection.stats.pairs_judged + collection.stats.cache_hits
+        possible += collection.stats.pairs_possible
+    return {
+        "threshold": round(collector.threshold, 4),
+        "stale exposure": round(shown / stale, 4),
+        "over-deletion": round(lost / needed, 4),
+        "share judged": round(judged / possible, 4),
+        "stale": stale,
+        "needed": needed,
+    }
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks streams", description=__doc__)
+    parser.add_argument("--split", choices=("dev", "test"), default="test")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--groups", type=int, default=8)
+    parser.add_argument("--thresholds", type=float, nargs="*", default=[])
+    parser.add_argument("--no-gate", action="store_true")
+    parser.add_argument("--seed", type=int, default=5)
+    chosen = parser.parse_args(arguments)
+    streams = make_streams(
+        chosen.split, count=chosen.count, groups_each=chosen.groups, seed=chosen.seed
+    )
+    detector = load_detector("bundled")
+    base = Collector(detector)  # one cache for all thresholds: verdicts do not depend on them
+    rows = [
+        measure(
+            streams,
+            Collector(
+                detector,
+                threshold=threshold,
+                cache=base.cache,
+                gate=False if chosen.no_gate else None,
+            ),
+        )
+        for threshold in sorted({*chosen.thresholds, detector.threshold})
+    ]
+    table = Table(title=f"{len(streams)} streams of held-out attributes ({chosen.split})")
+    for column in ("threshold", "stale exposure", "over-deletion", "share judged"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        shares = [f"{row[name]:.1%}" for name in ("stale exposure", "over-deletion", "share judged")]
+        table.add_row(f"{row['threshold']:.3f}", *shares)
+    Console().print(table)
+    path = results.write(
+        "streams",
+        config={"split": chosen.split, "detector": detector.name, "gate": not chosen.no_gate},
+        results=rows,
+        seed=chosen.seed,
+    )
+    print(f"figures: {path.relative_to(path.parents[2])}")
