@@ -14,6 +14,7 @@ from gcmem.detectors.gate import Gate
 from gcmem.dominance import BoolMatrix
 from gcmem.encoder import SentenceEncoder
 from gcmem.memory import Memory
+from gcmem.rounds import Gate as AnyGate
 from gcmem.sentences import split_statements
 from gcmem.timestamps import TimeLike
 
@@ -59,18 +60,17 @@ class Compare:
     def perform(self, collector: Collector) -> BoolMatrix:
         """Ask a gate of the user's own, or else the bundled encoder.
 
-        The bundled gate is too wide here: since it must not cost the collector any recall, it lets
-        most pairs pass.
+        The threshold of the bundled gate would be too low here: it lets pass what deserves a
+        verdict, a look-up adds what is about the same thing.
 
         Returns:
             Shape (len(first), len(second)): whether a statement of the one is near a statement of
             the other.
         """
-        own = collector.gate
-        gate = _near(self.similarity) if own is None or isinstance(own, Gate) else own
         first = [[span.text for span in split_statements(text)] for text in self.first]
         second = [[span.text for span in split_statements(text)] for text in self.second]
-        allowed = gate.allowed(
+        allowed = self._allowed(
+            collector.gate,
             [text for texts in first for text in texts],
             [text for texts in second for text in texts],
         )
@@ -82,6 +82,16 @@ class Compare:
                 part = allowed[rows[i] : rows[i + 1], columns[j] : columns[j + 1]]
                 near[i, j] = bool(part.any())
         return near
+
+    def _allowed(
+        self, own: AnyGate | None, first: Sequence[str], second: Sequence[str]
+    ) -> BoolMatrix:
+        if own is not None and not isinstance(own, Gate):
+            return own.allowed(first, second)
+        encoder = _encoder() if own is None else own.encoder
+        vectors = encoder.encode([*first, *second])
+        near = vectors[: len(first)] @ vectors[len(first) :].T >= self.similarity
+        return np.asarray(near, dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +105,6 @@ class Collect:
 
 
 Step: TypeAlias = Expand | Fetch | Compare | Collect
-
-
-@lru_cache(maxsize=8)
-def _near(similarity: float) -> Gate:
-    return Gate(None, similarity, encoder=_encoder())
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,8 @@ STATEMENTS = [
     "\U0001f389 Party on Friday.",
     "e\u0301te\u0301 is summer.",
     "x = 1",
+    "She lives in Ulm and uses the Finch editor.",
+    "Tom has a dog, but Ines is grey!",
 ]
 LEADS = ["", "", "- ", "1. ", "User: ", "[2026-03-01 10:00] ", "## "]
 ENDS = [" ", "\n", "\n\n", "  \n", "\r\n"]

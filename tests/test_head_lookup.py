@@ -157,6 +157,13 @@ def test_a_chunk_is_near_if_one_of_its_statements_is() -> None:
     assert ids(retrieve(Store([OLD, WALL], [both])).candidates) == ["old", "both", "wall"]
 
 
+def test_without_a_gate_of_ones_own_the_bundled_encoder_tells_what_is_near() -> None:
+    found = ("The office moved to floor 4.", "My cat is grey. The office is on floor 4.", "Soup.")
+    step = Compare(("The office is on floor 2.",), found, similarity=0.3)
+    for chosen in (Collector("explicit"), Collector()):
+        assert step.perform(chosen).tolist() == [[True, True, False]]
+
+
 def test_the_candidate_set_alone_holds_the_additions() -> None:
     steps = RetrievalPlan(head_lookup=True).candidates("question")
     store, chosen = Store([OLD, WALL], [NEW]), collector()

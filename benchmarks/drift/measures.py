@@ -19,7 +19,8 @@ Rates: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 def by_phase(successes: Successes) -> Rates:
     """Give the success rate of each seed in each phase."""
-    return successes.reshape(len(successes), len(PHASES), TASKS_PER_PHASE).mean(axis=2)
+    rates: Rates = successes.reshape(len(successes), len(PHASES), TASKS_PER_PHASE).mean(axis=2)
+    return rates
 
 
 def pollution(rate: float, without: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -107,7 +108,7 @@ class _Run:
             return 1.0
         if self._method.lines == "decaying log":
             times = self._stored[scope, item.key, item.value]
-            return sum(0.5 ** ((self._number - time) / HALF_LIFE) for time in times)
+            return math.fsum(0.5 ** ((self._number - time) / HALF_LIFE) for time in times)
         return float(min(item.support, self._method.keep or item.support))
 
     def _evidence(

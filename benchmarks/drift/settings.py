@@ -70,8 +70,9 @@ class Setting(ABC):
         return value == task.right
 
     def said(self, right: str, random: Random) -> str | None:
-        """Give what the user states in a session."""
+        """Give what the user states in a session; here there is no user."""
         del right, random
+        return None
 
     def stream(self, seed: int, *, wrong_keys: float = 0.0) -> Stream:
         """Draw the tasks of one seed; those at another noise differ in their filing alone."""
@@ -156,10 +157,11 @@ class Executable(Setting):
         random = Random("tables")
         self._sums = []
         for number in range(_TABLES):
+            amounts = [random.randrange(1, 1000) for _ in range(5)]
+            self._sums.append(sum(amounts))
             rows = [
-                {"item": f"item {line}", "amount": random.randrange(1, 1000)} for line in range(5)
+                {"item": f"item {line}", "amount": amount} for line, amount in enumerate(amounts)
             ]
-            self._sums.append(sum(int(row["amount"]) for row in rows))
             self._path(number, "json.load").write_text(json.dumps(rows), encoding="utf-8")
             for backend, (delimiter, encoding) in self._dialects.items():
                 with self._path(number, backend).open("w", encoding=encoding, newline="") as file:
@@ -220,6 +222,12 @@ SETTINGS: Final = ("controlled", "executable", "preference")
 
 def make_setting(name: str, folder: Path) -> Setting:
     """Make a setting by name; the executable one writes its files into the folder."""
-    if name == "executable":
-        return Executable(folder)
-    return {"controlled": Controlled, "preference": Preference}[name]()
+    match name:
+        case "controlled":
+            return Controlled()
+        case "executable":
+            return Executable(folder)
+        case "preference":
+            return Preference()
+    msg = f"name must be one of {SETTINGS}, got {name!r}."
+    raise ValueError(msg)

@@ -41,7 +41,8 @@ class BundledDetector:
     Attributes:
         name: The model and its version; verdicts are cached under it.
         threshold: Score from which a pair counts as a conflict.
-        calibration: Precision and recall at the chosen threshold, on development data.
+        calibration: Precision and recall at the chosen threshold on the explicit development pairs,
+            conflicts and others weighing the same.
         gate: The cheap test of which pairs deserve a verdict, or None where the folder has none.
         unjudged_language: How many pairs got no verdict for their language, since this detector
             was made.

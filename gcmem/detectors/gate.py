@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,72 +20,57 @@ FloatArray = npt.NDArray[np.float32]
 
 
 class Gate:
-    """Lets pairs pass whose projected sentence vectors are close.
+    """Lets pairs pass whose sentence vectors are close.
 
-    The bundled encoder places statements by topic; a small projection, learnt on pairs about the
-    same attribute, brings those close that may be about one slot. A pair that does not pass is
-    never shown to the model and so never removes anything: the gate can only cost recall.
-    ``measured`` tells how much, on attributes that were not trained on: ``conflicts_passed`` (share
-    of the true conflicts that pass; at least 0.99 was the aim) and ``random_passed`` (share of
-    random pairs of one collection that pass; at most 0.20).
+    A pair that does not pass is never shown to the model and so never removes anything: the gate
+    can only cost recall. ``measured`` tells how much, as shares from 0 to 1 of the pairs of the dev
+    and the test split that pass: explicit conflicts (the aim was 0.99), conflicts that are only
+    shown by behaviour, and random pairs of one collection (the aim was at most 0.20).
 
     Args:
-        projection: Matrix (384, m) that is applied to unit vectors; None for the identity.
         threshold: Smallest cosine similarity that passes.
         encoder: Makes the sentence vectors; None takes the bundled one.
         measured: The figures behind the threshold.
 
     Raises:
-        ValueError: `threshold` is not from -1 to 1, or the projection has another shape.
+        ValueError: `threshold` is not from -1 to 1.
+
+    Example:
+        >>> Gate.default().allowed(["I live in Kiel."], ["I live in Ulm now.", "Soup is ready."])
+        array([[ True, False]])
     """
 
     def __init__(
         self,
-        projection: FloatArray | None,
         threshold: float,
         *,
         encoder: SentenceEncoder | None = None,
-        measured: dict[str, float] | None = None,
+        measured: Mapping[str, float] | None = None,
     ) -> None:
         if not -1.0 <= threshold <= 1.0:
             msg = f"threshold must be from -1 to 1, got {threshold}."
             raise ValueError(msg)
-        if projection is not None and (
-            projection.ndim != 2 or projection.shape[0] != SentenceEncoder.dimension
-        ):
-            msg = (
-                f"projection must have shape ({SentenceEncoder.dimension}, m), "
-                f"got {projection.shape}."
-            )
-            raise ValueError(msg)
-        self.projection = projection
         self.threshold = float(threshold)
         self.encoder = encoder if encoder is not None else SentenceEncoder()
         self.measured = dict(measured or {})
 
     @classmethod
     def default(cls) -> Gate:
-        """The bundled gate, loaded once per process."""
-        return _bundled(WEIGHTS)
-
-    def project(self, embeddings: FloatArray) -> FloatArray:
-        """Unit vectors in the space of the gate, (n, m), from sentence vectors (n, 384)."""
-        projected = embeddings if self.projection is None else embeddings @ self.projection
-        length = np.linalg.norm(projected, axis=-1, keepdims=True)
-        return np.asarray(projected / np.maximum(length, 1e-9), dtype=np.float32)
+        """The bundled gate, made once per process."""
+        return _bundled()
 
     def passes(
         self, embeddings_older: FloatArray, embeddings_newer: FloatArray
     ) -> npt.NDArray[np.bool_]:
-        """Whether each pair passes: (n,) from sentence vectors (n, 384) and (n, 384)."""
-        cosine = (self.project(embeddings_older) * self.project(embeddings_newer)).sum(axis=-1)
+        """Whether each pair passes: (n,) from unit sentence vectors (n, 384) and (n, 384)."""
+        cosine = (embeddings_older * embeddings_newer).sum(axis=-1)
         return np.asarray(cosine >= self.threshold)
 
     def allowed(self, older: Sequence[str], newer: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Whether each older statement may meet each newer one: (len(older), len(newer))."""
         if not len(older) or not len(newer):
             return np.zeros((len(older), len(newer)), dtype=np.bool_)
-        vectors = self.project(self.encoder.encode([*older, *newer]))
+        vectors = self.encoder.encode([*older, *newer])
         cosine = vectors[: len(older)] @ vectors[len(older) :].T
         return np.asarray(cosine >= self.threshold)
 
@@ -93,27 +78,17 @@ class Gate:
         return f"Gate(threshold={self.threshold:g}, measured={self.measured})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self is _bundled(WEIGHTS):
+        if self is _bundled():
             return (Gate.default, ())
-        return (_rebuilt, (self.projection, self.threshold, self.encoder, self.measured))
+        return (_rebuilt, (self.threshold, self.encoder, self.measured))
 
 
-@lru_cache(maxsize=1)
-def _bundled(folder: Path) -> Gate:
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))["gate"]
-    projection = np.load(folder / "gate.npy").astype(np.float32)
-    return Gate(
-        projection,
-        settings["threshold"],
-        encoder=SentenceEncoder(folder),
-        measured=settings["measured"],
-    )
+@cache
+def _bundled() -> Gate:
+    path: Path = WEIGHTS / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))["gate"]
+    return Gate(settings["threshold"], measured=settings["measured"])
 
 
-def _rebuilt(
-    projection: FloatArray | None,
-    threshold: float,
-    encoder: SentenceEncoder,
-    measured: dict[str, float],
-) -> Gate:
-    return Gate(projection, threshold, encoder=encoder, measured=measured)
+def _rebuilt(threshold: float, encoder: SentenceEncoder, measured: dict[str, float]) -> Gate:
+    return Gate(threshold, encoder=encoder, measured=measured)

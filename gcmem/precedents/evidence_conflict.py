@@ -186,7 +186,9 @@ class ConflictExtractor:
         if not others:
             return []
         likeness = self.encoder.similarity([value], [other for _, other in others])[0]
-        return [others[row] for row in np.flatnonzero(likeness >= self.same_thing)]
+        return [
+            pair for pair, like in zip(others, likeness, strict=True) if like >= self.same_thing
+        ]
 
     def _restated(self, standing: Sequence[tuple[str, str]], text: str) -> list[tuple[str, str]]:
         """Give what a statement restates, most similar first."""

@@ -142,14 +142,24 @@ def calibrate_logits(
 
 
 def quality(
-    scores: FloatArray, is_positive: npt.NDArray[np.bool_], threshold: float
+    scores: FloatArray,
+    is_positive: npt.NDArray[np.bool_],
+    threshold: float,
+    *,
+    balanced: bool = False,
 ) -> Calibration:
-    """Precision and recall at a threshold; the precision of no reports is 1."""
+    """Precision and recall at a threshold; the precision of no reports is 1.
+
+    With `balanced`, precision is what it would be with as many positive as negative pairs.
+    """
     reported = scores >= threshold
+    positives = int(is_positive.sum())
     hits = int((reported & is_positive).sum())
+    weight = positives / max(1, len(scores) - positives) if balanced else 1.0
+    counted = hits + weight * int((reported & ~is_positive).sum())
     return Calibration(
         threshold=threshold,
-        precision=hits / int(reported.sum()) if reported.any() else 1.0,
-        recall=hits / int(is_positive.sum()) if is_positive.any() else 0.0,
+        precision=hits / counted if counted else 1.0,
+        recall=hits / positives if positives else 0.0,
         n=len(scores),
     )

@@ -89,11 +89,12 @@ def table(result: Mapping[str, Any]) -> str:
             f"{result['pairs']} pairs of the test split."
         ),
         "",
-        "| source | pairs | conflicts | precision | recall | false-positive rate |",
-        "|---|---|---|---|---|---|",
+        "| source | pairs | conflicts | precision | if balanced | recall | false positives |",
+        "|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {name} | {row['pairs']} | {row['conflicts']} | {row['precision']:.3f} "
+        f"| {row['balanced_precision']:.3f} "
         f"| {row['recall']:.3f} | {row['false_positive_rate']:.4f} |"
         for name, row in result["sources"].items()
     ]
@@ -120,6 +121,7 @@ def _source(scores: FloatArray, truth: npt.NDArray[np.bool_], threshold: float) 
         "pairs": len(scores),
         "conflicts": int(truth.sum()),
         "precision": found.precision,
+        "balanced_precision": quality(scores, truth, threshold, balanced=True).precision,
         "recall": found.recall,
         "false_positive_rate": float((negative >= threshold).mean()) if len(negative) else 0.0,
     }

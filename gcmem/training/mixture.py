@@ -12,10 +12,12 @@ from gcmem.training.augment import Augmenter, names_of_entities, names_of_group
 from gcmem.training.corpus_files import CORPUS, Family, Group, read_families, read_groups
 from gcmem.training.families import cross_family_pairs, family_pairs
 from gcmem.training.fitting import Example
+from gcmem.training.frames import load_frames
 from gcmem.training.groups import cross_group_pairs, derived_pairs, group_pairs
 from gcmem.training.minimal_pairs import minimal_pairs
 from gcmem.training.nli import NLIRow
 from gcmem.training.pairs import LABELS, LabelledPair, Split
+from gcmem.training.same_entity import frame_pairs, own_statement_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Shares:
         cross_groups: Pairs with a statement of another group, for each group.
         minimal: Minimal pairs for each frame.
         nli: NLI rows.
+        same_entity: Pairs about two attributes of one entity, from frames and as many from
+            families and groups.
     """
 
     families: float = 0.12
@@ -39,6 +43,7 @@ class Shares:
     cross_groups: int = 2
     minimal: int = 30
     nli: int = 3_500
+    same_entity: int = 0
 
 
 def round_of_training(
@@ -56,6 +61,9 @@ def round_of_training(
         for pair in minimal_pairs(seed=number, per_frame=shares.minimal)
         if pair.split == "train"
     ]
+    frames = [frame for frame in load_frames() if frame.split == "train"]
+    pairs += frame_pairs(frames, random, count=shares.same_entity)
+    pairs += own_statement_pairs(families, groups, random, count=shares.same_entity)
     examples = [to_example(pair) for pair in pairs]
     for row in islice(nli, (number * shares.nli) % max(1, len(nli)), None):
         if len(examples) >= len(pairs) + shares.nli:
@@ -72,7 +80,8 @@ def measured_pairs(
 ) -> list[LabelledPair]:
     """The fixed pairs of a split that the model is measured with, unvaried.
 
-    The kinds of the three sources are told apart by ``family:``, ``group:`` and ``minimal:``.
+    The kinds of the sources are told apart by ``family:``, ``group:``, ``minimal:`` and, for two
+    attributes of one entity, ``own:``.
     """
     random = Random(f"measured {split}")
     families = [family for family in read_families(corpus) if family.split == split]
@@ -90,7 +99,12 @@ def measured_pairs(
         for pair in minimal_pairs(seed=0, per_frame=60)
         if pair.split == split
     ]
-    return pairs
+    frames = [frame for frame in load_frames() if frame.split == split]
+    about_one = [
+        *frame_pairs(frames, random, count=400),
+        *own_statement_pairs(families, groups, random, count=400),
+    ]
+    return pairs + [_prefixed(pair, "own") for pair in about_one]
 
 
 def to_example(pair: LabelledPair) -> Example:

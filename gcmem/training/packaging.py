@@ -75,12 +75,10 @@ def agreement(
     """
     texts = [(pair.older, pair.newer) for pair in pairs]
     tokenizer = load_tokenizer(base if base is not None else base_folder(), max_length=MAX_TOKENS)
-    exact = probabilities(
-        predict_logits(model, tokenizer, texts), temperature, neither_bias
-    )[:, SUPERSEDES]
-    shipped = probabilities(onnx_model(folder).run(texts), temperature, neither_bias)[
+    exact = probabilities(predict_logits(model, tokenizer, texts), temperature, neither_bias)[
         :, SUPERSEDES
     ]
+    shipped = probabilities(onnx_model(folder).run(texts), temperature, neither_bias)[:, SUPERSEDES]
     difference = np.abs(exact - shipped)
     return {
         "pairs": len(pairs),

@@ -13,12 +13,14 @@ from langchain.agents import create_agent
 from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import interrupt
 
+from gcmem import Collector
 from gcmem.precedents import PrecedentLedger
 from gcmem.precedents.chat_memory import PrecedentMemory
 from gcmem.precedents.evidence_conflict import ConflictExtractor
 from gcmem.precedents.evidence_model import ModelExtractor
-from langchain_gcmem import PrecedentMemoryMiddleware
+from langchain_gcmem import GCMemMiddleware, PrecedentMemoryMiddleware
 from tests.langchain.support import ScriptedChatModel
 from tests.precedents.support import CONVERSATION, SlotExtractor, home_rule
 from tests.support import ScriptedDetector
@@ -232,6 +234,18 @@ class TestPrompt:
         await say(agent, *told, "Where do I live?", native=native)
         assert facts(model) == ["Kiel"]
 
+    async def test_beside_the_cleaning_middleware_no_old_statement_is_left(
+        self, model: ScriptedChatModel, native: bool
+    ) -> None:
+        detector = ScriptedDetector(home_rule)
+        memory = PrecedentMemoryMiddleware("sqlite://", ConflictExtractor(detector))
+        cleaning = GCMemMiddleware(clean_messages=True, collector=Collector(detector))
+        agent = create_agent(model, middleware=[memory, cleaning], checkpointer=InMemorySaver())
+        for text in ("I live in Ulm.", "I moved to Kiel.", "Where is my home?"):
+            await say(agent, text, native=native, **thread("t"))
+        assert facts(model) == ["I moved to Kiel."]
+        assert not any("Ulm" in str(message.text) for message in model.shown[-1])
+
     async def test_what_is_revoked_by_hand_is_gone_at_the_next_call(
         self, model: ScriptedChatModel, native: bool
     ) -> None:
@@ -281,6 +295,23 @@ class TestOutcomes:
                 await say(agent, f"go {number}", native=native)
         assert ledger.active(USER) == []
         assert ledger.archive(USER)[0].conflict == 3
+
+    async def test_an_interruption_is_no_outcome(self, native: bool) -> None:
+        @tool
+        def search(query: str, limit: int) -> str:
+            """Search."""
+            return str(interrupt("may I?"))
+
+        memory = PrecedentMemory("sqlite://", SlotExtractor())
+        middleware = PrecedentMemoryMiddleware(memory, outcomes=True)
+        agent = create_agent(
+            ScriptedChatModel(answers=[CALL, AIMessage("done")]),
+            tools=[search],
+            middleware=[middleware],
+            checkpointer=InMemorySaver(),
+        )
+        await say(agent, "go", native=native, **thread("t"))
+        assert memory.ledger.hypotheses(USER) == []
 
     async def test_outcomes_are_not_recorded_unless_asked_for(self, native: bool) -> None:
         agent, ledger = self.agent("success")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,35 @@ class TestObserve:
         )
         assert extractor.read == ["ok", "drink=tea"]
         assert {item.value for item in second.ledger.active("u1")} == {"Kiel", "tea"}
+
+    def test_the_log_works_on_every_storage(self, url: str) -> None:
+        with PrecedentLedger(url) as ledger:
+            first, second = (PrecedentMemory(ledger, SlotExtractor()) for _ in range(2))
+            first.observe(said("city=Ulm"), scope="u1", session="s")
+            second.observe(said("city=Ulm", ">ok", "city=Kiel"), scope="u1", session="s")
+            first.log.add("u1", "s", ["one", "two"])
+            assert second.log.messages("u1", "s") == ["one", "two"]
+            assert [item["value"] for item in facts(second.recall(scope="u1"))] == ["Kiel"]
+            assert ledger.archive("u1")[0].support == 1
+            second.log.clear("u1", "s")
+            assert first.log.messages("u1", "s") == first.log.heard("u1", "s") == []
+            first.purge("u1")
+            assert second.recall(scope="u1") == ""
+
+    def test_threads_of_many_users_lose_nothing(self, tmp_path: Path) -> None:
+        memory = PrecedentMemory(f"sqlite:///{tmp_path / 'memory.db'}", SlotExtractor())
+
+        def chat(user: int) -> None:
+            conversation: list[Utterance] = []
+            for number in range(5):
+                conversation += said(f"fact {number}=of {user}", ">ok")
+                memory.observe(conversation[:-1], scope=f"u{user}", session="s")
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(chat, range(8)))
+        for user in range(8):
+            known = memory.ledger.active(f"u{user}")
+            assert [(item.value, item.support) for item in known] == [(f"of {user}", 1)] * 5
 
     def test_sessions_share_what_is_known_and_scopes_do_not(self) -> None:
         memory = PrecedentMemory("sqlite://", SlotExtractor())

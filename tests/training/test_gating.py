@@ -5,46 +5,37 @@ from random import Random
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="the extra 'train' is not installed")
-
 from gcmem.training.corpus_files import read_families, read_groups
 from gcmem.training.gating import (
-    conflicting_texts,
+    conflicts_by_source,
     cosines,
-    fit_projection,
     random_texts,
-    threshold_that_passes,
+    threshold_that_holds_back,
 )
 
 
-def test_the_projection_brings_pairs_close_that_noise_holds_apart() -> None:
-    random = np.random.default_rng(0)
-    slots = random.normal(size=(60, 384))
-    vectors, pairs = {}, []
-    for number, slot in enumerate(slots):
-        for side in "ab":
-            noise = np.zeros(384)
-            noise[:150] = random.normal(size=150) * 4
-            vector = np.where(np.arange(384) < 150, 0, slot) + noise
-            vectors[f"{side}{number}"] = (vector / np.linalg.norm(vector)).astype(np.float32)
-        pairs.append((f"a{number}", f"b{number}"))
-    others = [(f"a{number}", f"b{(number + 1) % 60}") for number in range(60)]
-    projection = fit_projection(vectors, pairs[:50], width=32, steps=300, batch_size=40)
-    before = cosines(vectors, pairs, None).mean() - cosines(vectors, others, None).mean()
-    after = cosines(vectors, pairs, projection).mean() - cosines(vectors, others, projection).mean()
-    assert projection.shape == (384, 32)
-    assert after > before + 0.2
-
-
-def test_the_threshold_lets_the_wanted_share_pass() -> None:
+def test_the_threshold_holds_back_all_but_the_wanted_share() -> None:
     cosine = np.linspace(0, 1, 1001, dtype=np.float32)
-    threshold = threshold_that_passes(cosine, 0.99)
-    assert (cosine >= threshold).mean() == pytest.approx(0.99, abs=0.002)
+    threshold = threshold_that_holds_back(cosine, 0.18)
+    assert threshold == pytest.approx(0.82)
+    assert (cosine >= threshold).mean() <= 0.181
+
+
+def test_cosines_are_those_of_the_two_texts_of_each_pair() -> None:
+    vectors = {
+        name: np.array(vector, dtype=np.float32)
+        for name, vector in {"a": (1, 0), "b": (0.6, 0.8), "c": (0, 1)}.items()
+    }
+    np.testing.assert_allclose(
+        cosines(vectors, [("a", "b"), ("a", "c"), ("c", "b")]), [0.6, 0.0, 0.8], atol=1e-6
+    )
 
 
 def test_conflicts_and_random_pairs_come_from_the_corpus() -> None:
     families, groups = read_families()[:5], read_groups()[:5]
-    assert len(conflicting_texts(families, groups, Random(0))) > 50
+    found = conflicts_by_source(families, groups, Random(0))
+    assert len(found["behaviour"]) > 50
+    assert len(found["explicit"]) >= 5
     owner = {text: family.id for family in families for text in family.statements()}
     for first, second in random_texts(families, [], Random(0), count=200):
         assert owner[first] != owner[second]
