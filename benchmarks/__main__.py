@@ -6,11 +6,18 @@ import importlib
 import sys
 
 EXPERIMENTS = {
+    "bag-of-facts": "GC-Mem: temporal-mutation with an infinite k",
+    "detectors": "GC-Mem: precision and recall of detectors, and accuracy as recall is degraded",
     "drift": "TEPA: success of eleven memories when what is right changes in secret",
+    "factconsolidation": "MemoryAgentBench: answers from contradicting facts, one hop and several",
     "field": "what users reported, as small cases: pass rate, stale dropped, needed kept",
     "head-lookup": "share of questions whose current statement is shown, with and without it",
     "history": "questions about the past against those that only look like it",
     "latency": "cost of a collection against judging every pair with the same model",
+    "report": "rebuild the README's tables from benchmarks/results",
+    "streams": "long interleaved streams of held-out attributes: stale exposure and over-deletion",
+    "temporal-mutation": "GC-Mem: what is true now, after N old statements and M new ones",
+    "theory": "GC-Mem: both theorems against what is retrieved and read",
     "ledger": "update and query cost of the precedent ledger at 1k, 100k and 1M records",
 }
 

@@ -50,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         rows.append(measure_list(records, options))
         rows += [measure_ledger(storage, records, options) for storage in ("memory", "sqlite file")]
         Console().print(as_table(rows[-3:]))
+        write(rows, options)  # after each size, so that an interrupted run keeps what it has
+
+
+def write(rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
     report = {
         "what": "cost of the precedent ledger by number of records (microseconds, CPU and wall)",
         "config": {

@@ -1,10 +1,10 @@
 """Long interleaved streams: stale exposure and over-deletion over the threshold.
 
-Each stream interleaves statements of several held-out groups of the training corpus (attributes
+Each stream interleaves statements of several held-out groups of the training corpus (of attributes
 that the model never saw): the statement that will become stale, said two or three times in other
-words where the group has them, what supersedes it, and everything that must survive (other
-entities, other attributes, history, plans, questions, multi-valued additions, paraphrases of the new
-state are left out). One collection reads the whole stream. Stale exposure is the share of stale
+words where the group has them, what supersedes it, and everything that must survive: other
+entities, other attributes, history, plans, questions, multi-valued additions. Paraphrases of the
+new state are left out. One collection reads the whole stream. Stale exposure is the share of stale
 statements that are still shown; over-deletion the share of statements that should stay and do not.
 """
 
@@ -116,7 +116,9 @@ def main(arguments: list[str]) -> None:
     for column in ("threshold", "stale exposure", "over-deletion", "share judged"):
         table.add_column(column, justify="right")
     for row in rows:
-        shares = [f"{row[name]:.1%}" for name in ("stale exposure", "over-deletion", "share judged")]
+        shares = [
+            f"{row[name]:.1%}" for name in ("stale exposure", "over-deletion", "share judged")
+        ]
         table.add_row(f"{row['threshold']:.3f}", *shares)
     Console().print(table)
     path = results.write(

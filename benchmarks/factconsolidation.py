@@ -1,0 +1,352 @@
+"""MemoryAgentBench's FactConsolidation over real adapters: facts in Chroma, the number is the time.
+
+Each context is a numbered list of facts in which later ones contradict earlier ones. The facts lie
+in Chroma (bundled encoder, cosine, a folder that lasts as long as the run, so each length is
+encoded once for both kinds of questions) with their number as ``created_at``. Four ways to show k:
+"plain" (the k most similar), "newest first" (the k newest of the fetch_k most similar), and
+GCMemRetriever with the bundled detector, without and with head look-up (fetch_k fetched, collected,
+cut to k). What is read from the data, and how the reader without a language model works, stands in
+`benchmarks.fact_reading`. The figures, shares of questions unless said otherwise:
+
+* gold in context: the gold fact is shown (multi-hop: a fact with the gold answer is shown on the
+  way; a weak measure, for it need not be the fact that the chain ends with).
+* stale exposure: of the questions whose gold fact has an older conflicting fact, those where one is
+  shown (multi-hop: where any fact is shown that a single-hop gold fact of this context replaces).
+* gold removed: of the questions whose gold fact was fetched and has no newer conflicting fact,
+  those where the collector removed it. A few gold facts are the older ones; they are left out.
+* current removed: over all searches, of the fetched facts that are the gold fact of any single-hop
+  question of this context and have no newer conflicting fact, the share removed.
+* right fact: the fact that the extractive reader answers from has the gold answer.
+* exact match: substring exact match of its answer; "LLM" that of a language model which reads
+  everything shown, oldest first, and is told that larger numbers are newer. A model may also know
+  an answer from its training.
+
+The file is for measuring only; nothing was chosen on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks import results
+from benchmarks.fact_reading import (
+    ExtractiveReader,
+    Fact,
+    Gold,
+    Question,
+    Reading,
+    Shown,
+    Task,
+    Truth,
+    matches,
+    normalised,
+    read_tasks,
+)
+from gcmem import Collector
+from gcmem.detectors.base import Detector
+from gcmem.encoder import SentenceEncoder
+from langchain_gcmem import GCMemRetriever
+
+LENGTHS = ("6k", "32k", "64k", "262k")
+HOPS = ("single", "multi")
+METHODS = ("plain", "newest first", "gcmem", "gcmem + head look-up")
+FIGURES = (
+    "gold in context",
+    "stale exposure",
+    "gold removed",
+    "current removed",
+    "right fact",
+    "exact match",
+    "LLM exact match",
+)
+_MOST_HOPS = {"single": 1, "multi": 4}
+_INSTRUCTION = (
+    "Answer the question from the numbered facts alone. Where facts contradict each other, the "
+    "one with the larger number is newer and true. Give the answer only, without explanation."
+)
+
+Search = Callable[[str], Shown]
+Answerer = Callable[[str, Iterable[Fact]], str]
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many facts are shown, and how many are fetched for it."""
+
+    k: int
+    fetch_k: int
+
+
+def fill_store(facts: Sequence[Fact], folder: Path, name: str) -> Any:
+    """Put the facts into a Chroma collection in a folder."""
+    import chromadb
+    from langchain_chroma import Chroma
+    from langchain_core.documents import Document
+
+    from langchain_gcmem import BundledEmbeddings
+
+    client = chromadb.PersistentClient(
+        path=str(folder), settings=chromadb.Settings(anonymized_telemetry=False)
+    )
+    store = Chroma(
+        client=client,
+        collection_name=name,
+        embedding_function=BundledEmbeddings(),
+        collection_configuration={"hnsw": {"space": "cosine"}},
+    )
+    for start in track(range(0, len(facts), 1_000), description=f"{name}: encoding"):
+        documents = [
+            Document(fact.text, id=str(fact.serial), metadata={"created_at": float(fact.serial)})
+            for fact in facts[start : start + 1_000]
+        ]
+        store.add_documents(documents, ids=[document.id for document in documents])
+    return store
+
+
+def searches(
+    store: Any, facts: Sequence[Fact], detector: Detector | None, room: Room
+) -> dict[str, Search]:
+    """Give the four ways to search."""
+    by_id = {str(fact.serial): fact for fact in facts}
+    base = store.as_retriever(search_kwargs={"k": room.k})
+    collector = Collector(detector)  # one cache of verdicts for both
+
+    def similar(query: str) -> list[Fact]:
+        return [by_id[found.id] for found in store.similarity_search(query, k=room.fetch_k)]
+
+    def plain(query: str) -> Shown:
+        found = similar(query)
+        return Shown(found, found, found[: room.k])
+
+    def newest_first(query: str) -> Shown:
+        found = similar(query)
+        newest = sorted(found, key=lambda fact: fact.serial, reverse=True)
+        return Shown(found, found, newest[: room.k])
+
+    def collected(*, head_lookup: bool) -> Search:
+        retriever = GCMemRetriever(
+            base_retriever=base,
+            collector=collector,
+            k=room.k,
+            fetch_k=room.fetch_k,
+            head_lookup=head_lookup,
+        )
+
+        def search(query: str) -> Shown:
+            found = retriever.collect(query)
+            stats = found.collection.stats
+            return Shown(
+                [by_id[memory.id] for memory in found.candidates],
+                [by_id[memory.id] for memory in found.collection.kept],
+                [by_id[memory.id] for memory in found.memories],
+                stats.pairs_judged + stats.cache_hits,
+            )
+
+        return search
+
+    ways = (plain, newest_first, collected(head_lookup=False), collected(head_lookup=True))
+    return dict(zip(METHODS, ways, strict=True))
+
+
+def language_model(url: str, model: str) -> Answerer:
+    """Give a reader behind an OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY.
+
+    Raises:
+        SystemExit: langchain-openai is not installed.
+    """
+    try:
+        from langchain_openai import ChatOpenAI
+    except ImportError as error:
+        raise SystemExit("--llm-url needs the package langchain-openai") from error
+    key: Any = os.environ.get("OPENAI_API_KEY", "none")
+    chat = ChatOpenAI(base_url=url, model=model, temperature=0, api_key=key)
+
+    def answer(question: str, shown: Iterable[Fact]) -> str:
+        ordered = sorted(shown, key=lambda fact: fact.serial)
+        facts = "\n".join(f"{fact.serial}. {fact.text}" for fact in ordered)
+        return chat.invoke(f"{_INSTRUCTION}\n\n{facts}\n\nQuestion: {question}\nAnswer:").text
+
+    return answer
+
+
+class Tally:
+    """Adds up the figures of one method."""
+
+    def __init__(self, hops: str, known: Sequence[Gold]) -> None:
+        self._hops = hops
+        self._current = {gold.text for gold in known if not gold.newer}
+        self._stale = {text for gold in known for text in gold.older} - self._current
+        self._marks: dict[str, list[bool]] = {name: [] for name in FIGURES}
+        self._pairs: list[int] = []
+
+    def add(self, question: Question, gold: Gold | None, reading: Reading) -> None:
+        """Count one question."""
+        shown = {fact.text for fact in reading.context.values()}
+        marks = self._marks
+        if self._hops == "multi":
+            marks["gold in context"].append(any(_has(text, question.golds) for text in shown))
+            if self._stale:
+                marks["stale exposure"].append(bool(shown & self._stale))
+        elif gold is not None:
+            marks["gold in context"].append(gold.text in shown)
+            if gold.older:
+                marks["stale exposure"].append(bool(shown & gold.older))
+            if not gold.newer:
+                self._count_removed("gold removed", {gold.text}, reading)
+        self._count_removed("current removed", self._current, reading)
+        marks["right fact"].append(
+            reading.fact is not None and _has(reading.fact.text, question.golds)
+        )
+        marks["exact match"].append(matches(reading.answer, question.golds))
+        self._pairs += [search.pairs for search in reading.searches]
+
+    def add_answer(self, question: Question, answer: str) -> None:
+        """Count the answer of a language model."""
+        self._marks["LLM exact match"].append(matches(answer, question.golds))
+
+    def _count_removed(self, name: str, wanted: set[str], reading: Reading) -> None:
+        for search in reading.searches:
+            fetched = {fact.text for fact in search.candidates} & wanted
+            self._marks[name] += [text in search.removed for text in sorted(fetched)]
+
+    def figures(self) -> dict[str, Any]:
+        """Each share with the number of cases that it is a share of; None where there is none."""
+        shares = {
+            name: {"share": round(sum(m) / len(m), 4) if m else None, "of": len(m)}
+            for name, m in self._marks.items()
+        }
+        pairs = round(sum(self._pairs) / len(self._pairs), 1) if self._pairs else 0.0
+        return {**shares, "pairs with a verdict per search": pairs}
+
+
+def _has(text: str, golds: Sequence[str]) -> bool:
+    tokens = f" {' '.join(normalised(text))} "
+    return any(f" {' '.join(normalised(gold))} " in tokens for gold in golds)
+
+
+def measure(
+    task: Task,
+    ways: dict[str, Search],
+    *,
+    known: Sequence[Gold],
+    limit: int | None = None,
+    answerer: Answerer | None = None,
+) -> list[dict[str, Any]]:
+    """Ask every question of a task in every way."""
+    truth = Truth(task.facts)
+    reader = ExtractiveReader(SentenceEncoder(), truth)
+    questions = task.questions[:limit]
+    golds = [truth.gold(q) if task.hops == "single" else None for q in questions]
+    rows = []
+    for method, search in ways.items():
+        tally = Tally(task.hops, known)
+        described = f"{task.hops} {task.length}: {method}"
+        pairs = list(zip(questions, golds, strict=True))
+        for question, gold in track(pairs, description=described):
+            reading = reader.read(question.text, search, most_hops=_MOST_HOPS[task.hops])
+            tally.add(question, gold, reading)
+            if answerer is not None:
+                tally.add_answer(question, answerer(question.text, reading.context.values()))
+        about = {"length": task.length, "hops": task.hops, "method": method}
+        rows.append({**about, "questions": len(questions), **tally.figures()})
+    return rows
+
+
+def run(
+    tasks: Sequence[Task],
+    *,
+    room: Room,
+    detector: Detector | None = None,
+    limit: int | None = None,
+    hops: Sequence[str] = HOPS,
+    answerer: Answerer | None = None,
+    done: Callable[[list[dict[str, Any]]], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Measure the tasks, length by length; ``done`` is given all rows after each task."""
+    rows: list[dict[str, Any]] = []
+    for length in dict.fromkeys(task.length for task in tasks):
+        of_length = {task.hops: task for task in tasks if task.length == length}
+        facts = next(iter(of_length.values())).facts
+        asked = of_length["single"].questions if "single" in of_length else ()
+        known = [gold for gold in map(Truth(facts).gold, asked) if gold is not None]
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            started = time.perf_counter()
+            store = fill_store(facts, Path(folder), f"facts-{length}")
+            seconds = round(time.perf_counter() - started, 1)
+            ways = searches(store, facts, detector, room)
+            for kind in (kind for kind in hops if kind in of_length):
+                measured = measure(
+                    of_length[kind], ways, known=known, limit=limit, answerer=answerer
+                )
+                size = {"facts": len(facts), "seconds to encode": seconds}
+                rows += [{**row, **size} for row in measured]
+                if done is not None:
+                    done(rows)
+    return rows
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks factconsolidation",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=["6k", "32k"])
+    parser.add_argument("--hops", nargs="+", choices=HOPS, default=list(HOPS))
+    parser.add_argument("--questions", type=int, default=None, help="only the first N")
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--fetch-k", type=int, default=40)
+    parser.add_argument("--llm-url", default=None)
+    parser.add_argument("--llm-model", default=None)
+    chosen = parser.parse_args(arguments)
+    if (chosen.llm_url is None) != (chosen.llm_model is None):
+        parser.error("--llm-url and --llm-model go together")
+    if chosen.fetch_k < chosen.k:
+        parser.error(f"--fetch-k must be at least --k={chosen.k}, got {chosen.fetch_k}")
+    path = results.shared_file("data/factconsolidation.json.gz")
+    tasks = [task for task in read_tasks(path) if task.length in chosen.lengths]
+    answerer = None
+    if chosen.llm_url is not None:
+        answerer = language_model(chosen.llm_url, chosen.llm_model)
+    collector = Collector()
+    config = {**vars(chosen), "detector": collector.detector.name, "threshold": collector.threshold}
+    rows = run(
+        tasks,
+        room=Room(chosen.k, chosen.fetch_k),
+        detector=collector.detector,
+        limit=chosen.questions,
+        hops=chosen.hops,
+        answerer=answerer,
+        done=lambda rows: print_and_write(rows, config),
+    )
+    if not rows:
+        raise SystemExit(f"no task of {chosen.lengths} and {chosen.hops} in {path.name}")
+
+
+def print_and_write(rows: Sequence[dict[str, Any]], config: dict[str, Any]) -> None:
+    """Show what has been measured so far, and keep it, so that a stopped run loses little."""
+    shown = [name for name in FIGURES if any(row[name]["of"] for row in rows)]
+    table = Table(title="FactConsolidation: share (of how many)")
+    for column in ("hops", "length", "method", *shown):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for row in rows:
+        cells = [_cell(row[name]) for name in shown]
+        table.add_row(row["hops"], row["length"], row["method"], *cells)
+    Console().print(table)
+    path = results.write("factconsolidation", config=config, results=list(rows))
+    print(f"figures: {path.relative_to(path.parents[2])}")
+
+
+def _cell(figure: dict[str, Any]) -> str:
+    return "-" if figure["share"] is None else f"{figure['share']:.1%} ({figure['of']})"

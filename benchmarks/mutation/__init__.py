@@ -1,0 +1,1 @@
+"""The Temporal Mutation experiments of GC-Mem (section 5): instances, R_k, methods, readers."""

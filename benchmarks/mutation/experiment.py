@@ -1,0 +1,127 @@
+"""Runs methods over instances under conditions, and the options that the commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.progress import track
+
+from benchmarks.mutation.candidates import Candidates, Store, new_client
+from benchmarks.mutation.instances import DISTRACTORS, SIZES, Instance, make_instances
+from benchmarks.mutation.methods import Method
+from benchmarks.mutation.reading import measure, summary
+from gcmem import Collector, load_detector
+from langchain_gcmem.embeddings import BundledEmbeddings
+
+Row = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How R_k is made: top k (None: everything), united with the newest chunks (None: not)."""
+
+    name: str
+    k: int | None
+    recent: int | None = None
+
+
+def freeze(
+    instances: Sequence[Instance], conditions: Sequence[Condition], *, title: str
+) -> dict[str, list[Candidates]]:
+    """Retrieve once for every instance and condition."""
+    embeddings, client = BundledEmbeddings(), new_client()
+    frozen: dict[str, list[Candidates]] = defaultdict(list)
+    for instance in track(instances, description=f"{title}: retrieval"):
+        store = Store(instance, embeddings, client)
+        for condition in conditions:
+            found = store.candidates(k=condition.k, recent=condition.recent)
+            frozen[condition.name].append(found)
+        store.forget()
+    return frozen
+
+
+def run(
+    frozen: Sequence[Candidates], methods: Mapping[str, Method], *, title: str
+) -> dict[str, list[Row]]:
+    """Give one row of measures for every method and instance."""
+    rows: dict[str, list[Row]] = {name: [] for name in methods}
+    for candidates in track(frozen, description=title):
+        for name, method in methods.items():
+            rows[name].append(measure(candidates, method(candidates)))
+    return rows
+
+
+def summaries(frozen: Sequence[Candidates], rows: Mapping[str, list[Row]]) -> dict[str, Any]:
+    """Summaries of every method: over all instances, by ratio and by kind of change."""
+    groups: dict[str, list[int]] = {"all": list(range(len(frozen)))}
+    for index, candidates in enumerate(frozen):
+        n, m = candidates.instance.ratio
+        groups.setdefault(f"{n}:{m}", []).append(index)
+        groups.setdefault(candidates.instance.kind, []).append(index)
+    return {
+        method: {
+            group: summary([found[i] for i in members], [rows["standard"][i] for i in members])
+            for group, members in groups.items()
+        }
+        for method, found in rows.items()
+    }
+
+
+def collectors(names: Sequence[str]) -> dict[str, Collector]:
+    """Collectors by detector; those of one detector share their verdicts.
+
+    Errors of a detector are counted, not raised. The bundled model also runs as the paper's Phi_T
+    to the letter (whole chunks, dropped), and without its gate.
+    """
+    made: dict[str, Collector] = {}
+    for name in names:
+        collector = Collector(load_detector(name), on_error="keep")
+        made[name] = collector
+        if name != "explicit":
+            shared: dict[str, Any] = {"cache": collector.cache, "on_error": "keep"}
+            made[f"{name}, whole chunks"] = Collector(
+                collector.detector, granularity="chunk", on_conflict="drop", **shared
+            )
+            made[f"{name}, no gate"] = Collector(collector.detector, gate=False, **shared)
+    return made
+
+
+def parser(name: str, purpose: str | None) -> argparse.ArgumentParser:
+    """The options that all commands of this family have."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m benchmarks {name}",
+        description=purpose,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--sizes", nargs="+", choices=tuple(SIZES), default=["medium"])
+    made.add_argument("--instances", type=int, help="only so many of each set")
+    made.add_argument("--wordings", nargs="+", choices=("behaviour", "said"), default=["behaviour"])
+    made.add_argument("--detectors", nargs="+", default=["explicit", "bundled"])
+    made.add_argument("--distractors", type=int, default=DISTRACTORS)
+    made.add_argument("--k", type=int, default=10)
+    made.add_argument("--recent", type=int, default=10, help="chunks in short-term memory")
+    made.add_argument("--seed", type=int, default=11)
+    return made
+
+
+def sets(chosen: argparse.Namespace) -> dict[str, list[Instance]]:
+    """The chosen sets of instances."""
+    return {
+        f"{size}, {wording}": make_instances(
+            SIZES[size] if chosen.instances is None else min(chosen.instances, SIZES[size]),
+            wording=wording,
+            distractors=chosen.distractors,
+            seed=chosen.seed,
+        )
+        for wording in chosen.wordings
+        for size in chosen.sizes
+    }
+
+
+def config(chosen: argparse.Namespace) -> dict[str, Any]:
+    """What to write down of the options."""
+    return {name: value for name, value in vars(chosen).items() if name != "seed"}
