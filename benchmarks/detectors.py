@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> None:
     conditions = [Condition("STM on", chosen.k, chosen.recent), Condition("bag of facts", None)]
     made = experiment.sets(chosen)
     holdings = report.show_sets(made)
-    judges = experiment.collectors(chosen.detectors)
+    judges = experiment.collectors(chosen.detectors, verdicts=chosen.verdicts, ungated=True)
     found: dict[str, Any] = {}
     for title, instances in made.items():
         frozen = experiment.freeze(instances, conditions, title=title)

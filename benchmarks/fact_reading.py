@@ -13,10 +13,11 @@ questions over the same context say which facts are known to be outdated or curr
 
 The reader reads the shown fact that the bundled encoder finds most similar to the question, and
 answers with it from the first to the last token that the question does not have (so that an answer
-may repeat a word of the question: "pier nine"). For multi-hop questions it goes on hop by hop: the next search is the new tokens with what no fact read so far has of the question; the
-next fact must have at least half of the weight of the new tokens of the last, and is the one with
-which the facts read, joined, are most similar to the question. It answers from where that
-similarity was highest, so nothing tells it the number of hops.
+may repeat a word of the question: "pier nine"). For multi-hop questions it goes on hop by hop: the
+next search is the new tokens with what no fact read so far has of the question; the next fact must
+have at least half of the weight of the new tokens of the last, and is the one with which the facts
+read, joined, are most similar to the question. It answers from where that similarity was highest,
+so nothing tells it the number of hops.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import json
 import math
 import re
 import string
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -110,18 +111,28 @@ class Truth:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self.facts = facts
-        self._frequency = Counter(token for fact in facts for token in set(fact.tokens))
+        self._having: dict[str, list[Fact]] = defaultdict(list)
+        for fact in facts:
+            for token in set(fact.tokens):
+                self._having[token].append(fact)
 
     def weight(self, tokens: set[str]) -> float:
         """How much tokens say; one that no fact has says nothing."""
-        known = [self._frequency[token] for token in tokens if self._frequency[token]]
-        return sum(math.log(len(self.facts) / count) for count in known)
+        counts = [len(self._having[token]) for token in tokens if token in self._having]
+        return sum(math.log(len(self.facts) / count) for count in counts)
+
+    def _having_all(self, tokens: Sequence[str]) -> Sequence[Fact]:
+        """The facts that have the rarest of the tokens, among which are those that have all."""
+        if not tokens:
+            return ()
+        return min((self._having.get(token, []) for token in tokens), key=len)
 
     def gold(self, question: Question) -> Gold | None:
         """Find the gold fact of a single-hop question; None where no fact has the answer."""
         asked = set(normalised(question.text))
         found: list[tuple[float, int, int, Fact, tuple[int, int]]] = []
-        for fact in self.facts:
+        answers = [fact for gold in question.golds for fact in self._having_all(normalised(gold))]
+        for fact in dict.fromkeys(answers):
             for span in _spans(fact.tokens, question.golds):
                 rest = {*fact.tokens[: span[0]], *fact.tokens[span[1] :]}
                 shared = round(self.weight(rest & asked), 9)
@@ -130,9 +141,8 @@ class Truth:
             return None
         *_, fact, (start, end) = max(found, key=lambda entry: entry[:3])
         prefix, suffix = fact.tokens[:start], fact.tokens[end:]
-        others = [other for other in self.facts if _differs(other.tokens, fact.tokens, start, end)]
-        if not prefix and not suffix:
-            others = []
+        near = self._having_all((*prefix, *suffix))
+        others = [other for other in near if _differs(other.tokens, fact.tokens, start, end)]
         return Gold(
             fact.text,
             frozenset(other.text for other in others if other.serial < fact.serial),

@@ -43,7 +43,18 @@ def streams(content: dict[str, Any]) -> str:
     return _table("| threshold | stale still shown | true removed |", rows)
 
 
+def drift(content: dict[str, Any]) -> str:
+    settings = content["results"]["settings"]
+    rows = []
+    for method in content["config"]["methods"]:
+        found = [settings[name]["methods"].get(method) for name in settings]
+        cells = ["-" if each is None else f"{each['reversal']['success']:.3f}" for each in found]
+        rows.append(f"| {method} | {' | '.join(cells)} |")
+    return _table(f"| memory | {' | '.join(settings)} |", rows)
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "drift": drift,
     "field": field,
     "latency": latency,
     "streams": streams,

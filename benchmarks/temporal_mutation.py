@@ -33,7 +33,7 @@ def play(chosen: Any, name: str, conditions: list[Condition]) -> None:
     """Run every method under the conditions; print, write and draw what comes out."""
     made = experiment.sets(chosen)
     holdings = report.show_sets(made)
-    judges = experiment.collectors(chosen.detectors)
+    judges = experiment.collectors(chosen.detectors, verdicts=chosen.verdicts)
     methods = methods_for(judges)
     found: dict[str, dict[str, Any]] = {}
     for title, instances in made.items():

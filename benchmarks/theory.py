@@ -110,8 +110,9 @@ def second_theorem(frozen: Sequence[Candidates]) -> list[dict[str, Any]]:
 
 def main(arguments: list[str]) -> None:
     parser = experiment.parser("theory", __doc__)
+    parser.set_defaults(sizes=["medium", "large"])
     chosen = parser.parse_args(arguments)
-    first = first_theorem(chosen, chosen.instances or 24)
+    first = first_theorem(chosen, chosen.instances or 48)
     instances = [i for found in experiment.sets(chosen).values() for i in found]
     condition = Condition("STM on", chosen.k, chosen.recent)
     frozen = experiment.freeze(instances, [condition], title="theorem 2")["STM on"]

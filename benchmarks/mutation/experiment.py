@@ -6,6 +6,7 @@ import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from rich.progress import track
@@ -15,6 +16,8 @@ from benchmarks.mutation.instances import DISTRACTORS, SIZES, Instance, make_ins
 from benchmarks.mutation.methods import Method
 from benchmarks.mutation.reading import measure, summary
 from gcmem import Collector, load_detector
+from gcmem.detectors import SQLiteVerdictCache
+from gcmem.detectors.cache import MemoryVerdictCache
 from langchain_gcmem.embeddings import BundledEmbeddings
 
 Row = dict[str, float]
@@ -29,11 +32,16 @@ class Condition:
     recent: int | None = None
 
 
+@cache
+def _embeddings() -> BundledEmbeddings:
+    return BundledEmbeddings()
+
+
 def freeze(
     instances: Sequence[Instance], conditions: Sequence[Condition], *, title: str
 ) -> dict[str, list[Candidates]]:
     """Retrieve once for every instance and condition."""
-    embeddings, client = BundledEmbeddings(), new_client()
+    embeddings, client = _embeddings(), new_client()
     frozen: dict[str, list[Candidates]] = defaultdict(list)
     for instance in track(instances, description=f"{title}: retrieval"):
         store = Store(instance, embeddings, client)
@@ -71,22 +79,32 @@ def summaries(frozen: Sequence[Candidates], rows: Mapping[str, list[Row]]) -> di
     }
 
 
-def collectors(names: Sequence[str]) -> dict[str, Collector]:
+def collectors(
+    names: Sequence[str], *, verdicts: str | None = None, ungated: bool = False
+) -> dict[str, Collector]:
     """Collectors by detector; those of one detector share their verdicts.
 
-    Errors of a detector are counted, not raised. The bundled model also runs as the paper's Phi_T
-    to the letter (whole chunks, dropped), and without its gate.
+    Errors of a detector are counted, not raised. A model also runs as the paper's Phi_T to the
+    letter (whole chunks, dropped) and, where wanted, without its gate.
+
+    Args:
+        names: For `load_detector`.
+        verdicts: File that keeps verdicts between runs, or None.
+        ungated: Whether to add the variant without a gate.
     """
+    cache = MemoryVerdictCache() if verdicts is None else SQLiteVerdictCache(verdicts)
     made: dict[str, Collector] = {}
     for name in names:
-        collector = Collector(load_detector(name), on_error="keep")
-        made[name] = collector
+        detector = load_detector(name)
+        made[name] = Collector(detector, cache=cache, on_error="keep")
         if name != "explicit":
-            shared: dict[str, Any] = {"cache": collector.cache, "on_error": "keep"}
             made[f"{name}, whole chunks"] = Collector(
-                collector.detector, granularity="chunk", on_conflict="drop", **shared
+                detector, granularity="chunk", on_conflict="drop", cache=cache, on_error="keep"
             )
-            made[f"{name}, no gate"] = Collector(collector.detector, gate=False, **shared)
+            if ungated:
+                made[f"{name}, no gate"] = Collector(
+                    detector, gate=False, cache=cache, on_error="keep"
+                )
     return made
 
 
@@ -104,6 +122,7 @@ def parser(name: str, purpose: str | None) -> argparse.ArgumentParser:
     made.add_argument("--distractors", type=int, default=DISTRACTORS)
     made.add_argument("--k", type=int, default=10)
     made.add_argument("--recent", type=int, default=10, help="chunks in short-term memory")
+    made.add_argument("--verdicts", help="file that keeps verdicts between runs; times are warm")
     made.add_argument("--seed", type=int, default=11)
     return made
 
@@ -115,7 +134,7 @@ def sets(chosen: argparse.Namespace) -> dict[str, list[Instance]]:
             SIZES[size] if chosen.instances is None else min(chosen.instances, SIZES[size]),
             wording=wording,
             distractors=chosen.distractors,
-            seed=chosen.seed,
+            seed=f"{size} {chosen.seed}",
         )
         for wording in chosen.wordings
         for size in chosen.sizes
@@ -124,4 +143,4 @@ def sets(chosen: argparse.Namespace) -> dict[str, list[Instance]]:
 
 def config(chosen: argparse.Namespace) -> dict[str, Any]:
     """What to write down of the options."""
-    return {name: value for name, value in vars(chosen).items() if name != "seed"}
+    return {name: value for name, value in vars(chosen).items() if name not in {"seed", "verdicts"}}

@@ -86,7 +86,7 @@ def make_instances(
     wording: Wording = "behaviour",
     ratios: Sequence[tuple[int, int]] = RATIOS,
     distractors: int = DISTRACTORS,
-    seed: int = 0,
+    seed: int | str = 0,
 ) -> list[Instance]:
     """Make instances; ratios, attributes and kinds take turns, so that each gets its share."""
     random = Random(f"mutation {seed}")

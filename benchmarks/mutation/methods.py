@@ -164,5 +164,5 @@ def methods_for(collectors: Mapping[str, Collector]) -> dict[str, Method]:
         "GC-Mem, oracle": oracle(),
         "multi-factor": multi_factor(),
         **{f"multi-factor, no {name}": multi_factor(without=name) for name in FACTORS},
-        "multi-factor, usage only": multi_factor(only="usage"),
+        **{f"multi-factor, {name} only": multi_factor(only=name) for name in FACTORS[::2]},
     }

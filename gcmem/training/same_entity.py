@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from gcmem.encoder import SentenceEncoder
 from gcmem.training.augment import names_of_entities
 from gcmem.training.corpus_files import Family, Group
 from gcmem.training.frames import Frame, fill, load_entities
@@ -18,6 +19,7 @@ from gcmem.training.pairs import LabelledPair
 __all__ = ["frame_pairs", "own_statement_pairs"]
 
 _KIND = "other_attribute_same_entity"
+_NEAR = 0.35  # cosine of the bundled encoder
 
 
 def frame_pairs(frames: Sequence[Frame], random: Random, *, count: int) -> Iterator[LabelledPair]:
@@ -39,8 +41,8 @@ def frame_pairs(frames: Sequence[Frame], random: Random, *, count: int) -> Itera
 
 def own_statement_pairs(
     families: Sequence[Family], groups: Sequence[Group], random: Random, *, count: int
-) -> Iterator[LabelledPair]:
-    """Give pairs of two attributes' statements that could be about one person or thing.
+) -> list[LabelledPair]:
+    """Give up to ``count`` pairs of two attributes' statements, as if about one person or thing.
 
     First-person statements are paired as they stand; statements that begin with the name of their
     family's entity are both given one name.
@@ -62,6 +64,7 @@ def own_statement_pairs(
             named += [(family.attribute, t, name, family) for t in texts if t.startswith(name)]
             first_person += [(family.attribute, t, family.split) for t in texts if _is_own(t)]
     persons = load_entities()["person"]
+    drawn: list[LabelledPair] = []
     for _ in range(count):
         if named and random.random() < 0.5:
             (one, older, name, family), (two, newer, other, _) = random.sample(named, 2)
@@ -70,7 +73,19 @@ def own_statement_pairs(
         else:
             (one, older, split), (two, newer, _) = random.sample(first_person, 2)
         if one != two:
-            yield LabelledPair(older, newer, "neither", _KIND, one, split=split)
+            drawn.append(LabelledPair(older, newer, "neither", _KIND, one, split=split))
+    return _of_two_slots(drawn)
+
+
+def _of_two_slots(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """Leave out pairs near in meaning: two families may be about one slot, such as the home."""
+    if not pairs:
+        return []
+    encoder = SentenceEncoder(cache_size=0)
+    older = encoder.encode([pair.older for pair in pairs])
+    newer = encoder.encode([pair.newer for pair in pairs])
+    near = (older * newer).sum(axis=-1) >= _NEAR
+    return [pair for pair, is_near in zip(pairs, near, strict=True) if not is_near]
 
 
 def _is_own(text: str) -> bool:
