@@ -107,11 +107,14 @@ def degraded(frozen: Sequence[Candidates], *, title: str) -> list[dict[str, floa
 def main(arguments: list[str]) -> None:
     parser = experiment.parser("detectors", __doc__)
     parser.set_defaults(wordings=["behaviour", "said"])
+    parser.add_argument("--ungated", action="store_true", help="also without the gate (slow)")
     chosen = parser.parse_args(arguments)
     conditions = [Condition("STM on", chosen.k, chosen.recent), Condition("bag of facts", None)]
     made = experiment.sets(chosen)
     holdings = report.show_sets(made)
-    judges = experiment.collectors(chosen.detectors, verdicts=chosen.verdicts, ungated=True)
+    judges = experiment.collectors(
+        chosen.detectors, verdicts=chosen.verdicts, ungated=chosen.ungated
+    )
     found: dict[str, Any] = {}
     for title, instances in made.items():
         frozen = experiment.freeze(instances, conditions, title=title)

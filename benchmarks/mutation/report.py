@@ -57,7 +57,7 @@ def show_methods(title: str, found: Mapping[str, Mapping[str, Any]]) -> None:
         caption="CR-Acc: majority reader, forced choice (95 % interval); unclear allowed; "
         "first: a reader who trusts the order. Removed per instance.",
     )
-    table.add_column("method")
+    table.add_column("method", no_wrap=True)
     for column in (
         "CR-Acc",
         "95 %",
@@ -88,7 +88,7 @@ def show_methods(title: str, found: Mapping[str, Mapping[str, Any]]) -> None:
             f"{row['errors']:.0%}",
             f"{1000 * row['seconds']:.0f}",
         )
-    console = Console(width=max(Console().width, 118))
+    console = Console(width=max(Console().width, 126))
     console.print(table)
     every = next(iter(found.values()))["all"]
     recalls = ", ".join(f"{r} {every[f'recall {r}']:.1%}" for r in ("old", "new", "distractor"))
