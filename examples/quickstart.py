@@ -62,7 +62,7 @@ CHANGES = (
             "Osaka is where Elena lives.",
         ),
         5,
-        "Elena moved to Bremen.",
+        "Elena moved from Osaka to Bremen.",
     ),
     Change(
         "Who leads the billing team?",
