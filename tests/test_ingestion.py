@@ -275,7 +275,7 @@ class TestWriting:
 
 @pytest.fixture
 def chroma() -> Iterator[Any]:
-    client = chromadb.EphemeralClient()
+    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
     name = f"test-{uuid.uuid4().hex}"
     yield client, name
     client.delete_collection(name)
