@@ -85,7 +85,6 @@ CHANGES = (
             "The session database is Plover.",
             "Session data lives in Plover.",
             "For sessions we use Plover.",
-            "The web app writes its sessions to Plover.",
             "Plover holds our sessions.",
             "session_store = plover",
             "All user sessions go to Plover.",
