@@ -261,12 +261,17 @@ class TestConcurrency:
         assert (detector.usage.retries, detector.usage.repairs) == (1, 1)
 
     async def test_an_asynchronous_error_is_raised_and_leaves_no_call_behind(self) -> None:
-        never = asyncio.Event()
+        never, both_wait = asyncio.Event(), asyncio.Event()
+        waiting: list[bool] = []
         cancelled: list[bool] = []
 
         async def model(prompt: str) -> str:
             if 1 in pairs_of(prompt):
+                await both_wait.wait()
                 raise TypeError("broken")
+            waiting.append(True)
+            if len(waiting) == len(PAIRS) - 1:
+                both_wait.set()
             try:
                 await never.wait()
             except asyncio.CancelledError:
