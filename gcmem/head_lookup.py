@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from gcmem.collection import Collection
 from gcmem.dominance import BoolMatrix
 from gcmem.memory import Memory
 from gcmem.steps import Compare, Fetch, Step
@@ -42,20 +41,6 @@ class LookedUp:
 
     ranking: list[Memory]
     added: frozenset[int] = frozenset()
-
-    def in_order_of_room(self, collection: Collection) -> list[int]:
-        """Give the positions that were kept in the order in which they are given room.
-
-        An addition that replaced something keeps its rank, in the place of what it replaced. One
-        that replaced nothing comes last, so that a look-up never displaces what is still true.
-        """
-        replacing = {id(shadow.by) for shadow in collection.shadowed}
-        replacing |= {id(part.by) for part in collection.excisions}
-        replacing |= {id(m) for pair in collection.unresolved for m in (pair.first, pair.second)}
-        kept = [position for position in collection.kept_indices if position < len(self.ranking)]
-        idle = [p for p in kept if p in self.added and id(self.ranking[p]) not in replacing]
-        last = set(idle)
-        return [position for position in kept if position not in last] + idle
 
 
 def look_up(

@@ -14,6 +14,7 @@ from typing import Any
 from gcmem.candidates import fuse, unite
 from gcmem.collection import Collection
 from gcmem.collector import HistoryMode
+from gcmem.cutting import order_of_room
 from gcmem.head_lookup import LookedUp, look_up
 from gcmem.memory import Memory, ScopeLike, to_scope
 from gcmem.short_term import ShortTermMemory
@@ -125,7 +126,7 @@ class RetrievalPlan:
         found = unite(retrieved.ranking, recent)
         collection: Collection = yield Collect(query, found, as_of, history)
         room = len(found) if self.k is None else self.k
-        chosen = set(retrieved.in_order_of_room(collection)[:room])
+        chosen = set(order_of_room(collection, retrieved.ranking, retrieved.added)[:room])
         shown: list[Memory] = []
         positions: list[int] = []
         for memory, position in zip(collection.kept, collection.kept_indices, strict=True):
