@@ -35,7 +35,8 @@ def apply_explicit(
     """
     one_slot, two_slots = _slots(memories)
     settled = two_slots
-    to_decide = (one_slot | explicit_links(memories)) & dominance.may_shadow
+    links = explicit_links(memories)
+    to_decide = (one_slot | links) & dominance.may_shadow
     for j in dominance.newest_first:
         for i in np.flatnonzero(to_decide[:, j]).tolist():
             verdict = explicit.verdict(memories[i], memories[j])
@@ -44,7 +45,6 @@ def apply_explicit(
             settled[i, j] = True
             if verdict.conflict and i not in outcome.shadows:
                 outcome.shadows[i] = Shadow(memories[i], memories[j], 1.0, verdict.reason)
-    links = explicit_links(memories)
     undecided = (one_slot | links | links.T) & dominance.undecided
     for i, j in np.argwhere(undecided).tolist():
         if {i, j} & outcome.shadows.keys():
