@@ -187,7 +187,10 @@ def train(
     ],
     *,
     out: Annotated[Path, typer.Option(help="Folder for the trained detector and the report.")],
-    base: Annotated[Path | None, typer.Option(help="Folder of the model to start from.")] = None,
+    base: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the model to start from; without it, the bundled model."),
+    ] = None,
     epochs: Annotated[int, typer.Option(help="How often every pair is read.")] = 3,
     learning_rate: Annotated[float, typer.Option(help="Peak of the schedule.")] = 5e-5,
     batch_size: Annotated[int, typer.Option(help="Pairs in one step.")] = 32,

@@ -120,7 +120,7 @@ def read_pair_rows(path: str | Path) -> list[PairRow]:
         if split and split not in _SPLITS:
             msg = f"split must be one of {list(_SPLITS)}, got {split!r}."
             raise ValueError(msg)
-        weight = float(row.get("weight") or 1.0)
+        weight = 1.0 if row.get("weight") is None else float(row["weight"])
         if not 0 < weight < float("inf"):
             msg = f"weight must be above 0 and finite, got {row['weight']!r}."
             raise ValueError(msg)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gcmem.training.pairs import LabelledPair, PairFormatError, read_pairs, write_pairs
+from gcmem.training.pairs import LabelledPair, read_pairs, write_pairs
 
-__all__ = ["LabelledPair", "PairFormatError", "read_pairs", "train", "write_pairs"]
+__all__ = ["LabelledPair", "read_pairs", "train", "write_pairs"]
 
 
 def __getattr__(name: str) -> object:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
+
+from gcmem.rows import read_rows
 
 Label = Literal["supersedes", "supports", "neither"]
 Split = Literal["train", "dev", "test"]
@@ -41,10 +43,6 @@ class LabelledPair:
     weight: float = 1.0
 
 
-class PairFormatError(ValueError):
-    """A row of a file of labelled pairs cannot be read; the message names file and line."""
-
-
 def read_pairs(path: str | Path) -> list[LabelledPair]:
     """Read labelled pairs from JSON Lines (``.jsonl``) or CSV (``.csv``).
 
@@ -52,22 +50,11 @@ def read_pairs(path: str | Path) -> list[LabelledPair]:
     ``split`` and ``weight`` are optional.
 
     Raises:
-        PairFormatError: A row or the header is wrong; file and line number are in the message.
+        RowError: Rows are bad; file and line numbers are in the message.
         FileNotFoundError: The file does not exist.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        pairs = [_pair(row, path, line) for line, row in _csv_rows(path)]
-    elif suffix in {".jsonl", ".ndjson"}:
-        pairs = [_pair(row, path, line) for line, row in _json_rows(path)]
-    else:
-        msg = f"{path}: unknown file type {suffix!r}; allowed are .jsonl, .ndjson and .csv"
-        raise PairFormatError(msg)
-    if not pairs:
-        msg = f"{path}: holds no pairs"
-        raise PairFormatError(msg)
-    return pairs
+    stem = Path(path).stem
+    return read_rows(path, lambda row, line: _pair(row, f"{stem}:{line}"))
 
 
 def write_pairs(pairs: Iterable[LabelledPair], path: str | Path) -> None:
@@ -78,74 +65,44 @@ def write_pairs(pairs: Iterable[LabelledPair], path: str | Path) -> None:
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with path.open(encoding="utf-8-sig", newline="") as source:
-        reader = csv.DictReader(source)
-        header = reader.fieldnames or []
-        missing = [name for name in ("older", "newer", "label") if name not in header]
-        if missing:
-            msg = f"{path}, line 1: column(s) {', '.join(missing)} missing; the header is {header}"
-            raise PairFormatError(msg)
-        for row in reader:
-            if None in row:
-                msg = f"{path}, line {reader.line_num}: more fields than columns"
-                raise PairFormatError(msg)
-            yield reader.line_num, {key: value for key, value in row.items() if value is not None}
-
-
-def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with path.open(encoding="utf-8") as source:
-        for number, line in enumerate(source, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                msg = f"{path}, line {number}: not JSON: {error}"
-                raise PairFormatError(msg) from error
-            if not isinstance(row, dict):
-                msg = f"{path}, line {number}: not a JSON object"
-                raise PairFormatError(msg)
-            yield number, row
-
-
-def _pair(row: Mapping[str, Any], path: Path, line: int) -> LabelledPair:
-    where = f"{path}, line {line}"
+def _pair(row: Mapping[str, Any], attribute_id: str) -> LabelledPair:
     unknown = sorted(set(row) - set(LabelledPair.__slots__))
     if unknown:
         msg = (
-            f"{where}: unknown column(s) {', '.join(unknown)}; "
-            f"allowed are {', '.join(LabelledPair.__slots__)}"
+            f"unknown column(s) {', '.join(unknown)}; "
+            f"allowed are {', '.join(LabelledPair.__slots__)}."
         )
-        raise PairFormatError(msg)
+        raise ValueError(msg)
     for name in ("older", "newer"):
         value = row.get(name)
         if not isinstance(value, str) or not value.strip():
-            msg = f"{where}: {name} must be a non-empty text, got {value!r}"
-            raise PairFormatError(msg)
-    label = row.get("label")
-    if label not in LABELS:
-        msg = f"{where}: label {label!r} is none of {', '.join(LABELS)}"
-        raise PairFormatError(msg)
-    split = row.get("split") or "train"
-    if split not in SPLITS:
-        msg = f"{where}: split {split!r} is none of {', '.join(SPLITS)}"
-        raise PairFormatError(msg)
-    try:
-        weight = float(row.get("weight") or 1.0)
-    except (TypeError, ValueError) as error:
-        msg = f"{where}: weight {row['weight']!r} is not a number"
-        raise PairFormatError(msg) from error
-    if not 0.0 < weight < float("inf"):
-        msg = f"{where}: weight must be positive and finite, got {weight}"
-        raise PairFormatError(msg)
+            msg = f"{name} must be a text that is not empty, got {value!r}."
+            raise ValueError(msg)
     return LabelledPair(
         older=row["older"],
         newer=row["newer"],
-        label=cast("Label", label),
+        label=cast("Label", _one_of("label", row.get("label"), LABELS)),
         kind=str(row.get("kind") or "unspecified"),
-        attribute_id=str(row.get("attribute_id") or f"{path.stem}:{line}"),
+        attribute_id=str(row.get("attribute_id") or attribute_id),
         query=str(row.get("query") or ""),
-        split=cast("Split", split),
-        weight=weight,
+        split=cast("Split", _one_of("split", row.get("split", "train"), SPLITS)),
+        weight=_weight(row.get("weight", 1.0)),
     )
+
+
+def _one_of(name: str, value: object, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        msg = f"{name} must be one of {', '.join(allowed)}, got {value!r}."
+        raise ValueError(msg)
+    return str(value)
+
+
+def _weight(value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = math.nan
+    if not 0.0 < weight < math.inf:
+        msg = f"weight must be a positive number, got {value!r}."
+        raise ValueError(msg)
+    return weight

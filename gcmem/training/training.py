@@ -9,12 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from gcmem.detectors.base import Calibration
+from gcmem.onnx_model import WEIGHTS
 from gcmem.training.calibrating import calibrate_logits
 from gcmem.training.fitting import fit, load_tokenizer
 from gcmem.training.mixture import to_example
 from gcmem.training.model import ConflictModel, base_folder
 from gcmem.training.packaging import agreement, export_to, onnx_model, write_config
 from gcmem.training.pairs import LabelledPair, read_pairs
+from gcmem.training.restoring import restore
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def train(
             supports or neither), or the pairs themselves.
         out_dir: A folder for the detector; made if it is not there.
         base: A folder of a BERT model or of a model that this package saved (``model.pt``); None
-            starts from all-MiniLM-L6-v2.
+            goes on from the conflict model that gcmem ships, which a few hundred pairs can teach
+            a new domain.
         epochs: How often every pair is read.
         learning_rate: Peak of the schedule.
         batch_size: Pairs in one step.
@@ -74,7 +77,7 @@ def train(
         progress: Called with the number of each finished epoch, counted from 0.
 
     Raises:
-        PairFormatError: A row of the file is wrong; file and line are named.
+        RowError: Rows of the file are bad; file and lines are named.
         ValueError: An argument is out of range, a split has no pair of a needed label, or no
             threshold reaches the precision.
 
@@ -133,7 +136,9 @@ def train(
 
 
 def _start(base: str | Path | None) -> tuple[ConflictModel, Path]:
-    folder = Path(base) if base is not None else base_folder()
+    if base is None:
+        return restore(WEIGHTS / "conflict.onnx"), base_folder()
+    folder = Path(base)
     if not folder.is_dir():
         msg = f"base must be a folder of a model, got {str(base)!r}."
         raise ValueError(msg)

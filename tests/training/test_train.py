@@ -13,11 +13,14 @@ from transformers import BertConfig, BertModel  # noqa: E402
 
 from gcmem.detectors import load_detector  # noqa: E402
 from gcmem.detectors.bundled import BundledDetector  # noqa: E402
+from gcmem.onnx_model import WEIGHTS  # noqa: E402
 from gcmem.training import LabelledPair, train, write_pairs  # noqa: E402
 from gcmem.training.export import INPUTS, export_encoder, load_encoder  # noqa: E402
-from gcmem.training.fitting import buckets, encode, load_tokenizer, pad  # noqa: E402
+from gcmem.training.fitting import buckets, encode, load_tokenizer, pad, predict_logits  # noqa: E402
 from gcmem.training.mixture import Shares, measured_pairs, round_of_training  # noqa: E402
 from gcmem.training.model import ConflictModel, base_folder  # noqa: E402
+from gcmem.training.packaging import onnx_model  # noqa: E402
+from gcmem.training.restoring import restore  # noqa: E402
 
 CITIES = ("Ulm", "Kiel", "Graz", "Turku", "Porto", "Ghent", "Bremen", "Osaka")
 
@@ -104,6 +107,32 @@ def test_a_trained_model_can_be_trained_further(trained, pairs, tmp_path) -> Non
     report, _ = trained
     further = train(pairs, tmp_path, base=report.folder / "float", epochs=1, learning_rate=1e-4)
     assert further.calibration.recall > 0.5
+
+
+def test_a_restored_model_gives_nearly_the_logits_of_the_file_it_came_from(
+    trained, tiny_base, pairs
+) -> None:
+    report, _ = trained
+    restored = restore(report.folder / "conflict.onnx", base=tiny_base)
+    texts = [(pair.older, pair.newer) for pair in pairs]
+    logits = predict_logits(restored, load_tokenizer(base_folder()), texts)
+    shipped = onnx_model(report.folder).run(texts)
+    assert np.abs(logits - shipped).mean() < 0.1 * np.abs(shipped).mean()
+    assert (logits.argmax(axis=1) == shipped.argmax(axis=1)).mean() > 0.95
+
+
+def test_a_file_that_is_no_conflict_model_cannot_be_restored() -> None:
+    with pytest.raises(ValueError, match=r"encoder\.onnx is not a conflict model"):
+        restore(WEIGHTS / "encoder.onnx")
+
+
+def test_training_without_a_base_goes_on_from_the_bundled_model(pairs, tmp_path) -> None:
+    few = [pair for pair in pairs if pair.split == "dev"]
+    few += [pair for pair in pairs if pair.split == "train"][:4]
+    train(few, tmp_path, epochs=1, learning_rate=1e-9, precision=0.1)
+    texts = [("Ada lives in Ulm.", "Ada lives in Kiel."), ("Ada lives in Ulm.", "Ben has a dog.")]
+    difference = onnx_model(tmp_path).run(texts) - onnx_model(WEIGHTS).run(texts)
+    assert np.abs(difference).max() < 1.5
 
 
 def test_without_dev_pairs_whole_attributes_are_set_aside(tiny_base, pairs, tmp_path) -> None:
