@@ -123,6 +123,9 @@ class CollectionStats:
         stages: How many pairs each stage decided: "explicit", "gate", and the detector by its
             name; a cascade by the name of the stage that gave the verdict. A verdict from the
             cache counts for the stage that once gave it.
+        model_calls: Calls of a chat model, where the detector asks one.
+        input_tokens: Tokens that the chat model read, as far as it reports them.
+        output_tokens: Tokens that the chat model wrote, as far as it reports them.
         seconds: Wall time.
     """
 
@@ -134,6 +137,9 @@ class CollectionStats:
     pairs_unjudged: int = 0
     pairs_refused: int = 0
     stages: dict[str, int] = field(default_factory=dict)
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
     seconds: float = 0.0
 
     def count_stage(self, stage: str, pairs: int = 1) -> None:
@@ -197,30 +203,42 @@ class Collection:
         msg = f"No memory with id {id!r} was collected; known ids: {known!r}."
         raise KeyError(msg)
 
-    def report(self) -> dict[str, Any]:
-        """Give counts, ids and costs as plain values, without any memory text (for logs)."""
+    def report(self, *, texts: bool = False) -> dict[str, Any]:
+        """Give counts, ids and costs as plain values, for logs and traces.
+
+        Args:
+            texts: Whether to say what was removed or cut, too; without it there is no memory text.
+        """
+        removed = [
+            {
+                "id": shadow.memory.id,
+                "by": shadow.by.id if shadow.by else None,
+                "score": round(shadow.score, 4),
+                "reason": shadow.reason,
+            }
+            | ({"text": shadow.memory.text} if texts else {})
+            for shadow in self.shadowed
+        ]
+        excised = [
+            {"id": p.memory.id, "by": p.by.id, "start": p.start, "end": p.end, "cut": p.cut}
+            | ({"text": p.text} if texts else {})
+            for p in self.excisions
+        ]
         return {
             "kept": [memory.id for memory in self.kept],
-            "removed": [
-                {
-                    "id": shadow.memory.id,
-                    "by": shadow.by.id if shadow.by else None,
-                    "score": round(shadow.score, 4),
-                    "reason": shadow.reason,
-                }
-                for shadow in self.shadowed
-            ],
-            "excised": [
-                {"id": p.memory.id, "by": p.by.id, "start": p.start, "end": p.end, "cut": p.cut}
-                for p in self.excisions
-            ],
+            "removed": removed,
+            "excised": excised,
             "unresolved": [[pair.first.id, pair.second.id] for pair in self.unresolved],
             "hidden": [memory.id for memory in self.hidden],
             "pairs_possible": self.stats.pairs_possible,
             "pairs_judged": self.stats.pairs_judged,
             "pairs_unjudged": self.stats.pairs_unjudged,
+            "pairs_refused": self.stats.pairs_refused,
             "cache_hits": self.stats.cache_hits,
             "stages": dict(self.stats.stages),
+            "model_calls": self.stats.model_calls,
+            "input_tokens": self.stats.input_tokens,
+            "output_tokens": self.stats.output_tokens,
             "milliseconds": round(self.stats.seconds * 1000, 3),
         }
 

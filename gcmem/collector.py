@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from gcmem.collection import Collection, CollectionStats, Conflict, Excision, Shadow
+from gcmem.collector_options import (
+    LowRecallWarning,
+    check_choice,
+    gate_of,
+    resolve_cache,
+    resolve_detector,
+    warn_of_low_recall,
+)
 from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, TextPair
-from gcmem.detectors.cache import MemoryVerdictCache, VerdictCache
+from gcmem.detectors.cache import VerdictCache
 from gcmem.detectors.explicit import ExplicitDetector
+from gcmem.detectors.usage import Usage, metered
 from gcmem.dominance import TieBreaker, UndatedPolicy
 from gcmem.history import asks_about_past
 from gcmem.memory import Memory, Scope
@@ -30,12 +39,7 @@ OnError: TypeAlias = Literal["raise", "keep"]
 HistoryMode: TypeAlias = bool | Literal["auto"] | Callable[[str], bool]
 Steps: TypeAlias = Generator[list[TextPair], ScoreArray | None, Collection]
 
-_DEPLOYMENT_RECALL: Final = 0.5
 _LOG: Final = logging.getLogger("gcmem")
-
-
-class LowRecallWarning(UserWarning):
-    """The detector finds too few conflicts to be deployed (GC-Mem, section 6.3)."""
 
 
 class Collector:
@@ -56,13 +60,15 @@ class Collector:
         deadline: Seconds that one call may spend on judging; the rest is kept.
         on_error: "raise" the detector's error, or "keep" what it could not judge and log it.
         cache: Where verdicts are kept between calls: None for a cache of this collector's own in
-            memory, False for none, or any `VerdictCache`.
+            memory, a path for a SQLite file that processes share, False for none, or any
+            `VerdictCache`.
         gate: Which pairs deserve a verdict: None for the detector's own gate if it has one, False
             for none, or any `Gate`. A gate can only cost recall.
         tie_breaker: Orders memories of the same time: a metadata key ("seq") or a callable.
         explicit: The rules for metadata.
 
     Raises:
+        TypeError: The detector or the cache lacks what it needs.
         ValueError: A parameter has a value that is not allowed; the message says which are.
 
     Example:
@@ -85,15 +91,15 @@ class Collector:
         max_pairs: int | None = None,
         deadline: float | None = None,
         on_error: OnError = "raise",
-        cache: VerdictCache | Literal[False] | None = None,
+        cache: VerdictCache | str | Path | Literal[False] | None = None,
         gate: Gate | Literal[False] | None = None,
         tie_breaker: TieBreaker | None = None,
         explicit: ExplicitDetector | None = None,
     ) -> None:
-        _check_choice("on_conflict", on_conflict, get_args(OnConflict))
-        _check_choice("granularity", granularity, get_args(Granularity))
-        _check_choice("undated", undated, get_args(UndatedPolicy))
-        _check_choice("on_error", on_error, get_args(OnError))
+        check_choice("on_conflict", on_conflict, get_args(OnConflict))
+        check_choice("granularity", granularity, get_args(Granularity))
+        check_choice("undated", undated, get_args(UndatedPolicy))
+        check_choice("on_error", on_error, get_args(OnError))
         if threshold is not None and not 0 < threshold <= 1:
             msg = f"threshold must be above 0 and at most 1, got {threshold!r}."
             raise ValueError(msg)
@@ -103,7 +109,7 @@ class Collector:
         if deadline is not None and not deadline >= 0:
             msg = f"deadline must be at least 0 seconds (None for no limit), got {deadline!r}."
             raise ValueError(msg)
-        self.detector = _resolve(detector)
+        self.detector = resolve_detector(detector)
         self.threshold = threshold if threshold is not None else self.detector.threshold
         self.on_conflict: OnConflict = on_conflict
         self.granularity: Granularity = granularity
@@ -111,13 +117,12 @@ class Collector:
         self.max_pairs = max_pairs
         self.deadline = deadline
         self.on_error: OnError = on_error
-        own_cache = MemoryVerdictCache() if cache is None else cache
-        self.cache: VerdictCache | None = None if own_cache is False else own_cache
-        own_gate = _gate_of(self.detector) if gate is None else gate
+        self.cache: VerdictCache | None = resolve_cache(cache)
+        own_gate = gate_of(self.detector) if gate is None else gate
         self.gate: Gate | None = None if own_gate is False else own_gate
         self.tie_breaker = tie_breaker
         self.explicit = explicit or ExplicitDetector()
-        _warn_of_low_recall(self.detector)
+        warn_of_low_recall(self.detector)
 
     def collect(
         self,
@@ -145,11 +150,12 @@ class Collector:
         """
         steps = self._steps(query, memories, as_of, history)
         answer: ScoreArray | None = None
-        while True:
-            request, collection = _advance(steps, answer)
-            if collection is not None:
-                return collection
-            answer = self._guard(lambda pairs: self.detector.score(pairs, query), request)
+        with metered() as meter:
+            while True:
+                request, collection = _advance(steps, answer)
+                if collection is not None:
+                    return _finished(collection, meter.usage)
+                answer = self._guard(lambda pairs: self.detector.score(pairs, query), request)
 
     async def acollect(
         self,
@@ -166,14 +172,25 @@ class Collector:
             return await asyncio.to_thread(self.collect, query, memories, as_of, history)
         steps = self._steps(query, memories, as_of, history)
         answer: ScoreArray | None = None
-        while True:
-            request, collection = await asyncio.to_thread(_advance, steps, answer)
-            if collection is not None:
-                return collection
-            try:
-                answer = await self.detector.ascore(request, query)
-            except Exception as error:  # noqa: BLE001  (see _failed)
-                answer = self._failed(error)
+        with metered() as meter:
+            while True:
+                request, collection = await asyncio.to_thread(_advance, steps, answer)
+                if collection is not None:
+                    return _finished(collection, meter.usage)
+                try:
+                    answer = await self.detector.ascore(request, query)
+                except Exception as error:  # noqa: BLE001  (see _failed)
+                    answer = self._failed(error)
+
+    @property
+    def settings(self) -> dict[str, str | float]:
+        """How it decides, as plain values for logs and traces."""
+        return {
+            "detector": self.detector.name,
+            "threshold": self.threshold,
+            "on_conflict": self.on_conflict,
+            "granularity": self.granularity,
+        }
 
     def __repr__(self) -> str:
         return (
@@ -233,7 +250,7 @@ class Collector:
             given, visible, shadows, excisions, conflicts, policy=policy, stats=stats
         )
         if _LOG.isEnabledFor(logging.DEBUG):
-            _LOG.debug("collected %s", collection.report())
+            _LOG.debug("collected by %s: %s", self.settings, collection.report())
         return collection
 
     def _guard(
@@ -266,6 +283,16 @@ def _advance(
         return [], collection
 
 
+def _finished(collection: Collection, usage: Usage) -> Collection:
+    """Enter what the detector's chat model cost, and log the fresh collection."""
+    collection.stats.model_calls = usage.calls
+    collection.stats.input_tokens = usage.input_tokens
+    collection.stats.output_tokens = usage.output_tokens
+    if _LOG.isEnabledFor(logging.DEBUG):
+        _LOG.debug("collected %s", collection.report())
+    return collection
+
+
 def _checked(memories: Iterable[Memory]) -> list[Memory]:
     given = list(memories)
     for position, memory in enumerate(given):
@@ -294,40 +321,3 @@ def _is_history(history: HistoryMode, query: str, now: datetime) -> bool:
         return bool(history(query))
     msg = f'history must be True, False, "auto" or a callable, got {history!r}.'
     raise ValueError(msg)
-
-
-def _resolve(detector: Detector | str | None) -> Detector:
-    if detector is None or isinstance(detector, str):
-        from gcmem.detectors import load_detector  # noqa: PLC0415  (keeps `import gcmem` light)
-
-        return load_detector(detector or "bundled")
-    if not isinstance(detector, Detector):
-        msg = (
-            "detector must have the attributes name, threshold and calibration and the method "
-            f"score(pairs, query=None), or be a name for load_detector; got {detector!r}."
-        )
-        raise TypeError(msg)
-    return detector
-
-
-def _gate_of(detector: Detector) -> Gate | None:
-    return getattr(detector, "gate", None)
-
-
-def _check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        msg = f"{name} must be one of {list(allowed)}, got {value!r}."
-        raise ValueError(msg)
-
-
-def _warn_of_low_recall(detector: Detector) -> None:
-    measured = detector.calibration
-    if measured is not None and measured.recall <= _DEPLOYMENT_RECALL:
-        warnings.warn(
-            f"Detector {detector.name!r} finds {measured.recall:.0%} of the conflicts at threshold "
-            f"{measured.threshold:.3f} (measured on {measured.n} pairs). GC-Mem should not be "
-            "deployed at 50 % or below (section 6.3): partly cleaned contexts mislead the model. "
-            "Use a better detector, or calibrate this one on your own pairs (gcmem.calibrate).",
-            LowRecallWarning,
-            stacklevel=3,
-        )

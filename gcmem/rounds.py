@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from gcmem.collection import CollectionStats
 from gcmem.detectors.base import Detector, ScoreArray, TextPair
 from gcmem.detectors.cache import VerdictCache, verdict_key
+from gcmem.detectors.quoting import dated, split_date
 from gcmem.sentences import Span
 
 __all__ = ["Gate", "Hit", "Judge", "Requests", "Statement", "walk"]
@@ -45,16 +47,23 @@ class Statement:
         memory: Position of the memory among those of its scope.
         span: Where the statement stands in the memory's text.
         part_of: For a clause, the statement that it is a part of.
+        recorded: When it was recorded, for a detector that reads dates.
     """
 
     memory: int
     span: Span
     part_of: Statement | None = None
+    recorded: datetime | None = None
 
     @property
     def text(self) -> str:
-        """What is judged."""
+        """What the memory says."""
         return self.span.text
+
+    @property
+    def judged(self) -> str:
+        """What the detector is given: the text, and its date where the detector reads dates."""
+        return self.text if self.recorded is None else dated(self.text, self.recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,11 @@ class Judge:
         self.stats.pairs_unjudged += sum(result is None for result in results)
         return results
 
+    @property
+    def reads_dates(self) -> bool:
+        """Whether the detector is to be given the time of each statement."""
+        return bool(getattr(self.detector, "uses_dates", False))
+
     def is_conflict(self, score: float | None) -> bool:
         """Whether a score is a verdict that removes; no score and NaN are none."""
         return score is not None and score >= self.threshold
@@ -135,7 +149,7 @@ class Judge:
         can_judge = getattr(self.detector, "can_judge", None)
         rest: list[TextPair] = []
         for pair in pairs:
-            older, newer = pair
+            older, newer = self._undated(pair)
             if older == newer:
                 self._known[pair] = 0.0
             elif can_judge is not None and not (can_judge(older) and can_judge(newer)):
@@ -144,6 +158,11 @@ class Judge:
             else:
                 rest.append(pair)
         return rest
+
+    def _undated(self, pair: TextPair) -> TextPair:
+        if not self.reads_dates:
+            return pair
+        return split_date(pair[0])[1], split_date(pair[1])[1]
 
     def _read_cache(self, pairs: list[TextPair]) -> list[TextPair]:
         if self.cache is None or not pairs:
@@ -228,7 +247,7 @@ def walk(
     active = [i for i in range(len(older)) if candidates[i]]
     while active:
         asked = [(i, c) for i in active for c in candidates[i][position[i] : position[i] + width]]
-        scores = yield from judge.scores([(older[i].text, c.text) for i, c in asked])
+        scores = yield from judge.scores([(older[i].judged, c.judged) for i, c in asked])
         for (i, candidate), score in zip(asked, scores, strict=True):
             if hits[i] is None and score is not None and judge.is_conflict(score):
                 hits[i] = Hit(candidate, score)

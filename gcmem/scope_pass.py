@@ -74,8 +74,12 @@ class ScopePass:
 
     def _split(self, dominance: Dominance) -> None:
         """Split the memories into statements, and ask the gate about all of them at once."""
+        reads_dates = self.judge.reads_dates
         self._statements = [
-            [Statement(position, span) for span in self._spans(memory)]
+            [
+                Statement(position, span, recorded=memory.timestamp if reads_dates else None)
+                for span in self._spans(memory)
+            ]
             for position, memory in enumerate(self.memories)
         ]
         flat = [statement for group in self._statements for statement in group]
@@ -148,6 +152,7 @@ class ScopePass:
                         statement.memory,
                         Span(s.start + shift, s.body + shift, s.end + shift, s.text),
                         statement,
+                        statement.recorded,
                     )
                     for s in found
                 ]
@@ -182,12 +187,12 @@ class ScopePass:
             order = self._statements[position]
             first = min(whole, key=order.index)
             hit = whole[first]
-            reason = self.judge.decided_by((first.text, hit.by.text), hit.score)
+            reason = self.judge.decided_by((first.judged, hit.by.judged), hit.score)
             self.outcome.shadows[position] = Shadow(
                 memory, self.memories[hit.by.memory], hit.score, reason
             )
             return
-        cuts += [self._excision(memory, s.span, hit) for s, hit in whole.items()]
+        cuts += [self._excision(memory, s, hit) for s, hit in whole.items()]
         if cuts:
             self.outcome.excisions[position] = sorted(cuts, key=lambda part: part.start)
 
@@ -197,14 +202,15 @@ class ScopePass:
         """Cut contradicted clauses at the end of a sentence; only mark those before a kept one."""
         last_kept = max(i for i, (_, hit) in enumerate(clause_hits) if hit is None)
         return [
-            self._excision(memory, piece.span, hit, cut=i > last_kept)
+            self._excision(memory, piece, hit, cut=i > last_kept)
             for i, (piece, hit) in enumerate(clause_hits)
             if hit is not None
         ]
 
-    def _excision(self, memory: Memory, span: Span, hit: Hit, *, cut: bool = True) -> Excision:
+    def _excision(self, memory: Memory, part: Statement, hit: Hit, *, cut: bool = True) -> Excision:
         by = self.memories[hit.by.memory]
-        reason = self.judge.decided_by((span.text, hit.by.text), hit.score)
+        span = part.span
+        reason = self.judge.decided_by((part.judged, hit.by.judged), hit.score)
         return Excision(memory, span.start, span.end, by, hit.score, reason, cut)
 
     def _judge_undecided(
@@ -223,7 +229,9 @@ class ScopePass:
                 standing = [s for s in self._statements[right] if s not in contradicted]
                 for statement in self._statements[left]:
                     if statement not in contradicted:
-                        older.append(Statement(number, statement.span, statement))
+                        older.append(
+                            Statement(number, statement.span, statement, statement.recorded)
+                        )
                         candidates.append(self._through_gate(statement, standing))
         hits = yield from walk(older, candidates, self.judge, one_hit_settles_memory=True)
         best: dict[int, float] = {}

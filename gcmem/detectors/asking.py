@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from gcmem.detectors.chat import Prompt, Reply, chat_model
+from gcmem.detectors.usage import Usage, count
 
-__all__ = ["Asker", "InventedNumberWarning", "Reading", "Task", "Usage"]
+__all__ = ["Asker", "InventedNumberWarning", "Reading", "Task"]
 
 V = TypeVar("V")
 T = TypeVar("T")
@@ -34,33 +35,6 @@ _PASSING_STATUS: Final = frozenset({408, 409, 425, 429})
 
 class InventedNumberWarning(UserWarning):
     """A model answered about something that it was not asked; that part was ignored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a model has cost since it was wrapped.
-
-    Attributes:
-        calls: Calls, with retries and repairs.
-        input_tokens: Tokens read, as far as the model reports them.
-        output_tokens: Tokens written, as far as the model reports them.
-        calls_without_counts: Answers that came without token counts.
-        retries: Calls repeated after an error.
-        repairs: Calls repeated because an answer was unreadable or incomplete.
-        invented: Answers about numbers that were never asked, ignored.
-        unanswered: Items left without an answer.
-        from_log_probabilities: Items whose score was read from log-probabilities.
-    """
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    calls_without_counts: int = 0
-    retries: int = 0
-    repairs: int = 0
-    invented: int = 0
-    unanswered: int = 0
-    from_log_probabilities: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +246,15 @@ class Asker:
         with self._lock:
             if self.max_calls is not None and self.usage.calls >= self.max_calls:
                 return False
-            self.usage = replace(self.usage, calls=self.usage.calls + 1)
+            self.usage += Usage(calls=1)
+        count(Usage(calls=1))
         return True
 
     def _count(self, **added: int) -> None:
+        usage = Usage(**added)
         with self._lock:
-            counts = {name: getattr(self.usage, name) + more for name, more in added.items()}
-            self.usage = replace(self.usage, **counts)
+            self.usage += usage
+        count(usage)
 
     def _prepare(self) -> None:
         """Make what cannot be pickled."""

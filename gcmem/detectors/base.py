@@ -42,8 +42,9 @@ class Detector(Protocol):
     ``ascore(pairs, query=None)`` (a coroutine, see `AsyncDetector`), ``gate`` (a cheap test of
     which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``can_judge(text)`` (False for
     text it must not guess about, such as another language), ``uses_query`` (False where the
-    verdict does not depend on the question) and ``decided_by(pair, score)`` (the name of the
-    stage behind a verdict, where it has several).
+    verdict does not depend on the question), ``uses_dates`` (True where the collector is to put
+    the time of each statement before it, as `gcmem.detectors.quoting.dated` does) and
+    ``decided_by(pair, score)`` (the name of the stage behind a verdict, where it has several).
 
     Attributes:
         name: Names the detector and its version; verdicts are cached under it.

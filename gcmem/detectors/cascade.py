@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcmem.detectors.base import AsyncDetector, Calibration, Detector, ScoreArray, TextPair
+from gcmem.detectors.quoting import split_date
 
 __all__ = ["CascadeDetector", "score_async"]
 
@@ -42,6 +43,7 @@ class CascadeDetector:
         calibration: None; measure the cascade as a whole (`gcmem.calibrate`).
         gate: The first detector's gate, else the second's, else None.
         uses_query: Whether either depends on the question.
+        uses_dates: Whether either reads the dates of statements; the other is not shown them.
 
     Raises:
         TypeError: One of the two is no detector.
@@ -81,6 +83,7 @@ class CascadeDetector:
             f"{low:.4g} to {high:.4g})"
         )
         self.uses_query = any(getattr(stage, "uses_query", True) for stage in (first, second))
+        self.uses_dates = any(_reads_dates(stage) for stage in (first, second))
         self._low, self._high = _float32_below(low), _float32_above(high)
         self._judged = [0, 0]
         self._lock = threading.Lock()
@@ -106,7 +109,7 @@ class CascadeDetector:
         """Name the detector that gave a score: the second within the band, else the first."""
         stage = self.second if self._low <= score <= self._high else self.first
         ask = getattr(stage, "decided_by", None) if stage is self.first else None
-        return stage.name if ask is None else str(ask(pair, score))
+        return stage.name if ask is None else str(ask(*self._shown(stage, [pair]), score))
 
     def score(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:
         """Score pairs with the first detector, and the uncertain ones with the second.
@@ -140,17 +143,23 @@ class CascadeDetector:
 
     def _steps(self, pairs: Sequence[TextPair]) -> Steps:
         """The body shared by `score` and `ascore`: yields what to score, is sent the scores."""
-        first = yield self.first, list(pairs)
+        first = yield self.first, self._shown(self.first, pairs)
         scores = np.array(first, dtype=np.float32)
         unsure = np.flatnonzero(
             np.isnan(scores) | ((scores >= self._low) & (scores <= self._high))
         ).tolist()
         self._count(_FIRST, len(pairs))
         if unsure:
-            second = yield self.second, [pairs[row] for row in unsure]
+            second = yield self.second, self._shown(self.second, [pairs[row] for row in unsure])
             scores[unsure] = self._placed(np.asarray(second, dtype=np.float32))
             self._count(_SECOND, len(unsure))
         return scores
+
+    def _shown(self, stage: Detector, pairs: Sequence[TextPair]) -> list[TextPair]:
+        """The pairs as a stage reads them: without dates where only the other one reads dates."""
+        if not self.uses_dates or _reads_dates(stage):
+            return list(pairs)
+        return [(split_date(older)[1], split_date(newer)[1]) for older, newer in pairs]
 
     def _placed(self, scores: ScoreArray) -> ScoreArray:
         """Stretch scores of the second detector into the band, its threshold onto the first's."""
@@ -177,6 +186,10 @@ class CascadeDetector:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+def _reads_dates(detector: Detector) -> bool:
+    return bool(getattr(detector, "uses_dates", False))
 
 
 async def score_async(

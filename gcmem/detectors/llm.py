@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gcmem.detectors.asking import Asker, Usage
+from gcmem.detectors.asking import Asker
 from gcmem.detectors.base import Calibration, ScoreArray, TextPair
 from gcmem.detectors.judging import VERSION, JudgeTask
+from gcmem.detectors.usage import Usage
 
 __all__ = ["LLMDetector"]
 
@@ -25,7 +26,8 @@ class LLMDetector:
     "yes"; otherwise it is the probability that the model states. Either is uncalibrated: measure
     it on labelled pairs with `gcmem.calibrate` before trusting the threshold.
 
-    A statement of the form that `gcmem.detectors.quoting.dated` writes is given with its date.
+    The collector gives the time at which each statement was recorded (``use_dates``); in `score`, a
+    statement of the form that `gcmem.detectors.quoting.dated` writes is given with its date.
 
     Args:
         model: A LangChain chat model or runnable, a LlamaIndex LLM, or a function or coroutine
@@ -36,6 +38,8 @@ class LLMDetector:
         calibration: What was measured, if it was.
         use_query: Show the model the question behind the retrieval. Verdicts are then cached by
             question.
+        use_dates: Have the collector give the time of each statement. Verdicts are then cached by
+            date as well; without it the same words at another time need no new call.
         pairs_per_call: Pairs in one call.
         characters_per_call: Characters of statements in one call; a longer pair goes alone.
         concurrency: Calls in flight at once, over all threads or over one event loop.
@@ -68,6 +72,7 @@ class LLMDetector:
         threshold: float = 0.5,
         calibration: Calibration | None = None,
         use_query: bool = False,
+        use_dates: bool = True,
         pairs_per_call: int = 20,
         characters_per_call: int = 20_000,
         concurrency: int = 4,
@@ -98,6 +103,7 @@ class LLMDetector:
         self.threshold = float(threshold)
         self.calibration = calibration
         self.uses_query = use_query
+        self.uses_dates = use_dates
         self.pairs_per_call = pairs_per_call
         self.characters_per_call = characters_per_call
 

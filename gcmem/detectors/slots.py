@@ -6,8 +6,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from gcmem.detectors.asking import Asker, Usage
+from gcmem.detectors.asking import Asker
 from gcmem.detectors.slot_asking import Slot, SlotTask, Vocabulary
+from gcmem.detectors.usage import Usage
 from gcmem.memory import Memory, Scope, to_scope
 
 __all__ = ["Slot", "SlotAnnotator", "Vocabulary"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from gcmem.detectors.asking import Asker, Usage
+from gcmem.detectors.asking import Asker
+from gcmem.detectors.usage import Usage
 from gcmem.precedents.evidence import Claim, Known, Utterance
 from gcmem.precedents.evidence_reading import ExtractionTask, Found
 from gcmem.precedents.vocabulary import Vocabulary

@@ -6,6 +6,7 @@ import asyncio
 import math
 import pickle
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,12 +14,12 @@ import numpy as np
 import pytest
 
 from gcmem import Collector, Memory
-from gcmem.detectors import AsyncDetector, Detector, LLMDetector
+from gcmem.detectors import AsyncDetector, CascadeDetector, Detector, LLMDetector
 from gcmem.detectors.asking import InventedNumberWarning
 from gcmem.detectors.chat import Prompt, chat_model
 from gcmem.detectors.quoting import dated
 from tests.detectors.models import Judge, Script, data_of, pairs_of, verdicts
-from tests.support import slot_rule
+from tests.support import ScriptedDetector, slot_rule
 
 PAIRS = [("lamp=green", "lamp=red"), ("lamp=green", "door=red"), ("a=1", "a=2")]
 EXPECTED = [1.0, 0.0, 1.0]
@@ -483,3 +484,81 @@ class TestFrameworks:
     def test_the_prompt_for_a_plain_function_holds_instructions_and_data(self) -> None:
         prompt = Prompt("be good", "data")
         assert prompt.text == "be good\n\ndata"
+
+
+def dated_pair() -> list[Memory]:
+    return [
+        Memory("The depot is in Ulm.", "2025-03-01", id="old"),
+        Memory("The depot is in Kiel.", "2026-02-01", id="new"),
+    ]
+
+
+class TestInACollection:
+    TEXT = '{"verdicts": [{"pair": 1, "verdict": "yes", "probability": 0.99}]}'
+
+    def costly(self, prompt: str) -> Any:
+        counts = {"input_tokens": 30, "output_tokens": 7, "total_tokens": 37}
+        return SimpleNamespace(text=self.TEXT, usage_metadata=counts)
+
+    def test_the_model_is_given_the_time_of_each_statement(self) -> None:
+        judge = Judge(lambda older, newer: 0.9)
+        collection = Collector(judge_of(judge)).collect("Where is the depot?", dated_pair())
+        assert [memory.id for memory in collection.kept] == ["new"]
+        (entry,) = (entry for entry in data_of(judge.prompts[0]) if "pair" in entry)
+        assert entry["OLDER"] == {
+            "recorded": "2025-03-01T00:00:00+00:00",
+            "text": "The depot is in Ulm.",
+        }
+        assert entry["NEWER"]["recorded"].startswith("2026-02-01")
+
+    def test_without_dates_the_same_words_at_another_time_need_no_new_call(self) -> None:
+        judge = Judge(lambda older, newer: 0.9)
+        collector = Collector(judge_of(judge, use_dates=False))
+        later = [
+            Memory(memory.text, f"2026-0{month}-01", id=memory.id)
+            for month, memory in enumerate(dated_pair(), 3)
+        ]
+        collector.collect("Where is the depot?", dated_pair())
+        collector.collect("Where is the depot?", later)
+        assert len(judge.prompts) == 1
+        (entry,) = (entry for entry in data_of(judge.prompts[0]) if "pair" in entry)
+        assert entry["OLDER"] == {"text": "The depot is in Ulm."}
+
+    def test_equal_texts_of_two_dates_are_not_put_to_the_model(self) -> None:
+        judge = Judge(lambda older, newer: 0.9)
+        twice = [
+            Memory("The depot is in Ulm.", day, id=day) for day in ("2025-03-01", "2026-03-01")
+        ]
+        assert len(Collector(judge_of(judge)).collect("Where is the depot?", twice)) == 2
+        assert judge.prompts == []
+
+    def test_calls_and_tokens_stand_in_the_stats(self) -> None:
+        stats = Collector(judge_of(self.costly)).collect("Where?", dated_pair()).stats
+        assert (stats.model_calls, stats.input_tokens, stats.output_tokens) == (1, 30, 7)
+
+    async def test_collections_that_run_at_once_count_their_own_tokens_only(self) -> None:
+        collector = Collector(judge_of(self.costly), cache=False)
+        some, none = await asyncio.gather(
+            collector.acollect("Where?", dated_pair()), collector.acollect("Where?", [])
+        )
+        assert (some.stats.input_tokens, none.stats.input_tokens) == (30, 0)
+
+    def test_verdicts_are_shared_through_a_file_given_by_its_path(self, tmp_path: Path) -> None:
+        path = tmp_path / "verdicts.db"
+        Collector(judge_of(self.costly), cache=path).collect("Where?", dated_pair())
+        again = Collector(judge_of(self.costly), cache=str(path)).collect("Where?", dated_pair())
+        assert (again.stats.cache_hits, again.stats.model_calls) == (1, 0)
+
+    def test_a_cascade_shows_dates_only_to_the_stage_that_reads_them(self) -> None:
+        judge = Judge(lambda older, newer: 0.9)
+        first = ScriptedDetector(lambda older, newer: 0.5 if "[" not in older + newer else 0.0)
+        collection = Collector(CascadeDetector(first, judge_of(judge), band=(0.2, 0.8))).collect(
+            "Where is the depot?", dated_pair()
+        )
+        assert [memory.id for memory in collection.kept] == ["new"]
+        assert "2025-03-01" in judge.prompts[0]
+
+
+def test_a_cache_that_is_none_is_an_error() -> None:
+    with pytest.raises(TypeError, match="cache must be"):
+        Collector("explicit", cache=object())  # type: ignore[arg-type]
