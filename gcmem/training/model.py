@@ -99,6 +99,16 @@ class ConflictModel(nn.Module):
         """Copy the NLI head into the supersession head: value comparison is a good start."""
         self.supersession.load_state_dict(self.nli.state_dict())
 
+    def mix_in(self, other: ConflictModel, *, share: float) -> None:
+        """Take the weights' mean with another model of the same form, which counts `share`."""
+        theirs = other.state_dict()
+        self.load_state_dict(
+            {
+                name: torch.lerp(value, theirs[name], share) if value.is_floating_point() else value
+                for name, value in self.state_dict().items()
+            }
+        )
+
     def save(self, folder: str | Path) -> None:
         """Write weights and configuration into a folder."""
         folder = Path(folder)

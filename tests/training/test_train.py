@@ -179,6 +179,13 @@ def test_batches_hold_each_example_once_and_like_lengths() -> None:
     assert padded < 1.25 * sum(lengths)
 
 
+def test_the_mean_of_two_models_counts_the_other_by_its_share(tiny_base) -> None:
+    model, other = ConflictModel.from_base(tiny_base), ConflictModel.from_base(tiny_base)
+    expected = 0.7 * model.dense.weight + 0.3 * other.dense.weight
+    model.mix_in(other, share=0.3)
+    torch.testing.assert_close(model.dense.weight, expected)
+
+
 def test_words_stay_as_pretrained(tiny_base) -> None:
     model = ConflictModel.from_base(tiny_base)
     assert not model.trunk.embeddings.word_embeddings.weight.requires_grad
