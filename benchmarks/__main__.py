@@ -14,10 +14,12 @@ EXPERIMENTS = {
     "head-lookup": "share of questions whose current statement is shown, with and without it",
     "history": "questions about the past against those that only look like it",
     "latency": "cost of a collection against judging every pair with the same model",
+    "peers": "the same inputs through gcmem and through other tools, in the same run",
     "report": "rebuild the README's tables from benchmarks/results",
     "streams": "long interleaved streams of held-out attributes: stale exposure and over-deletion",
     "temporal-mutation": "GC-Mem: what is true now, after N old statements and M new ones",
     "theory": "GC-Mem: both theorems against what is retrieved and read",
+    "trial-chat-memory": "the chat memories with a real language model, turn by turn",
     "ledger": "update and query cost of the precedent ledger at 1k, 100k and 1M records",
 }
 

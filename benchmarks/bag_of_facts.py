@@ -5,11 +5,13 @@ Instances, methods and readers are those of temporal-mutation.
 
 from __future__ import annotations
 
-from benchmarks.mutation import experiment
+from benchmarks.mutation import experiment, language_reader
 from benchmarks.mutation.experiment import Condition
-from benchmarks.temporal_mutation import play
+from benchmarks.temporal_mutation import READ, play
 
 
 def main(arguments: list[str]) -> None:
-    chosen = experiment.parser("bag-of-facts", __doc__).parse_args(arguments)
-    play(chosen, "bag_of_facts", [Condition("bag of facts", None)])
+    parser = experiment.parser("bag-of-facts", __doc__)
+    language_reader.add_options(parser, methods=READ)
+    chosen = parser.parse_args(arguments)
+    play(parser, chosen, "bag_of_facts", [Condition("bag of facts", None)])

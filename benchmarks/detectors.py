@@ -6,7 +6,8 @@ Memories: of the stale chunks in R_k the share that is removed, and of what is r
 that was stale. "explicit" reads metadata, of which these chunks have none: it shows the floor.
 Degraded: the oracle misses a chosen share of the pairs (mean of several draws), with STM and in the
 bag of facts. One newer chunk is all that can outdate the old ones here (M = 1), so no second
-verdict makes up for a missed one.
+verdict makes up for a missed one. With ``--llm-url`` and ``--llm-model`` a language model reads
+what is left of the first instances (STM on), see `benchmarks.mutation.language_reader`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import results
-from benchmarks.mutation import experiment, report
+from benchmarks.mutation import experiment, language_reader, report
 from benchmarks.mutation.candidates import Candidates
 from benchmarks.mutation.experiment import Condition, Row
-from benchmarks.mutation.methods import StateOracle, collecting, oracle, standard
+from benchmarks.mutation.methods import Method, StateOracle, collecting, oracle, standard
 from benchmarks.mutation.reading import interval
 from gcmem import Collector
 from gcmem.detectors.base import Detector
@@ -108,13 +109,16 @@ def main(arguments: list[str]) -> None:
     parser = experiment.parser("detectors", __doc__)
     parser.set_defaults(wordings=["behaviour", "said"])
     parser.add_argument("--ungated", action="store_true", help="also without the gate (slow)")
+    language_reader.add_options(parser, methods=("standard", "bundled", "oracle"))
     chosen = parser.parse_args(arguments)
     conditions = [Condition("STM on", chosen.k, chosen.recent), Condition("bag of facts", None)]
-    made = experiment.sets(chosen)
-    holdings = report.show_sets(made)
     judges = experiment.collectors(
         chosen.detectors, verdicts=chosen.verdicts, ungated=chosen.ungated
     )
+    methods = methods_for(judges)
+    reader = language_reader.chosen_reader(parser, chosen, methods)
+    made = experiment.sets(chosen)
+    holdings = report.show_sets(made)
     found: dict[str, Any] = {}
     for title, instances in made.items():
         frozen = experiment.freeze(instances, conditions, title=title)
@@ -126,6 +130,9 @@ def main(arguments: list[str]) -> None:
                 for name, every in frozen.items()
             },
         }
+        if reader is not None:
+            for name, figures in reader.figures(candidates, methods, title=title).items():
+                found[title]["detectors"][name] |= figures
         show(title, found[title])
     path = results.write(
         "detectors",
@@ -133,23 +140,31 @@ def main(arguments: list[str]) -> None:
             **experiment.config(chosen),
             "judges": {name: judge.detector.name for name, judge in judges.items()},
         },
-        results={"sets": holdings, "figures": found},
+        results={
+            "sets": holdings,
+            "figures": found,
+            **({} if reader is None else {"LLM": reader.costs()}),
+        },
         seed=chosen.seed,
     )
     print(f"figures: {path.name}")
     draw(found)
 
 
-def compare(
-    frozen: Sequence[Candidates], judges: Mapping[str, Collector], *, title: str
-) -> dict[str, Any]:
-    """Pairs, memories and accuracy for every detector, the oracle included."""
-    methods = {
+def methods_for(judges: Mapping[str, Collector]) -> dict[str, Method]:
+    """Nothing removed, every detector, and the oracle."""
+    return {
         "standard": standard,
         **{name: collecting(judge) for name, judge in judges.items()},
         "oracle": oracle(),
     }
-    rows = experiment.run(frozen, methods, title=title)
+
+
+def compare(
+    frozen: Sequence[Candidates], judges: Mapping[str, Collector], *, title: str
+) -> dict[str, Any]:
+    """Pairs, memories and accuracy for every detector, the oracle included."""
+    rows = experiment.run(frozen, methods_for(judges), title=title)
     samples = [pairs_of(candidates) for candidates in frozen]
     outcome: dict[str, Any] = {}
     for name, found in rows.items():
@@ -178,6 +193,7 @@ def show(title: str, found: Mapping[str, Any]) -> None:
         table.add_row(name, *("-" if share is None else f"{share:.1%}" for share in shares))
     console = Console()
     console.print(table)
+    report.show_language_reader(title, found["detectors"])
     table = Table(title=f"{title}: CR-Acc as the oracle's recall is degraded")
     table.add_column("recall")
     for recall in RECALLS:

@@ -27,7 +27,6 @@ The file is for measuring only; nothing was chosen on it.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -39,7 +38,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import results
+from benchmarks import language_model, results
 from benchmarks.fact_reading import (
     ExtractiveReader,
     Fact,
@@ -159,23 +158,17 @@ def searches(
     return dict(zip(METHODS, ways, strict=True))
 
 
-def language_model(url: str, model: str) -> Answerer:
-    """Give a reader behind an OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY.
-
-    Raises:
-        SystemExit: langchain-openai is not installed.
-    """
-    try:
-        from langchain_openai import ChatOpenAI
-    except ImportError as error:
-        raise SystemExit("--llm-url needs the package langchain-openai") from error
-    key: Any = os.environ.get("OPENAI_API_KEY", "none")
-    chat = ChatOpenAI(base_url=url, model=model, temperature=0, api_key=key)
+def answerer_with(chat: Any) -> Answerer:
+    """Give a reader that lets a chat model answer from the facts, oldest first."""
 
     def answer(question: str, shown: Iterable[Fact]) -> str:
         ordered = sorted(shown, key=lambda fact: fact.serial)
-        facts = "\n".join(f"{fact.serial}. {fact.text}" for fact in ordered)
-        return chat.invoke(f"{_INSTRUCTION}\n\n{facts}\n\nQuestion: {question}\nAnswer:").text
+        return language_model.ask(
+            chat,
+            instruction=_INSTRUCTION,
+            items=[{"number": fact.serial, "fact": fact.text} for fact in ordered],
+            task=f"Question: {question}\nAnswer:",
+        ).text
 
     return answer
 
@@ -307,27 +300,26 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--questions", type=int, default=None, help="only the first N")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--fetch-k", type=int, default=40)
-    parser.add_argument("--llm-url", default=None)
-    parser.add_argument("--llm-model", default=None)
+    language_model.add_options(parser)
     chosen = parser.parse_args(arguments)
-    if (chosen.llm_url is None) != (chosen.llm_model is None):
-        parser.error("--llm-url and --llm-model go together")
     if chosen.fetch_k < chosen.k:
         parser.error(f"--fetch-k must be at least --k={chosen.k}, got {chosen.fetch_k}")
+    chat = language_model.chosen_model(parser, chosen)
     path = results.shared_file("data/factconsolidation.json.gz")
     tasks = [task for task in read_tasks(path) if task.length in chosen.lengths]
-    answerer = None
-    if chosen.llm_url is not None:
-        answerer = language_model(chosen.llm_url, chosen.llm_model)
     collector = Collector()
-    config = {**vars(chosen), "detector": collector.detector.name, "threshold": collector.threshold}
+    config = {
+        **{name: value for name, value in vars(chosen).items() if name != "llm_url"},
+        "detector": collector.detector.name,
+        "threshold": collector.threshold,
+    }
     rows = run(
         tasks,
         room=Room(chosen.k, chosen.fetch_k),
         detector=collector.detector,
         limit=chosen.questions,
         hops=chosen.hops,
-        answerer=answerer,
+        answerer=None if chat is None else answerer_with(chat),
         done=lambda rows: print_and_write(rows, config),
     )
     if not rows:

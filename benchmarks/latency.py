@@ -1,21 +1,27 @@
-"""Cost of one collection against judging every pair with the same model in the same process.
+"""Cost of a collection: against judging every pair, by size of the store, and of an LLM judge.
 
-A candidate set of k chunks holds one attribute that changed, k/2 : 1 (25:1 at k=50), and
-distractors of other attributes; the statements are those of held-out attributes of the training
-corpus. Longer chunks are made by adding statements of further attributes. All-pairs scores, with
-the same detector and without gate, cache or early stop, every pair that scope and time allow, at
-the same granularity. Repeats are interleaved and the medians are compared, so that what else the
-machine does meets both alike.
+Rows: a candidate set of k chunks holds one attribute that changed, k/2 : 1 (25:1 at k=50), and
+distractors of other attributes (`benchmarks.costs.sets`). All-pairs scores, with the same model and
+without gate, cache or early stop, every different pair of statements that time allows. Cold: the
+models are loaded, no vector and no verdict is known. Warm: the same set once more. Several sets are
+measured in turn, and medians compared, so that what else the machine does meets all alike. Each row
+is measured in a process of its own; memory is its peak in one collection, over a process that has
+only imported gcmem.
+
+All-pairs at 150 words and k=100 takes more than an hour. What would take minutes is extrapolated
+from a random sample, is marked with ~ in the table, and is listed under "extrapolated" in the file.
+For all-pairs that is a sample of its pairs. For gcmem it is an upper bound, from one set; see
+`benchmarks.costs.row`.
+
+Stores: a search through GCMemRetriever against its base retriever in a Chroma store of 1,000 and of
+100,000 records, most of whose vectors are drawn at random (`benchmarks.costs.stores`).
+
+LLM judge, with ``--llm-url`` and ``--llm-model``: calls, tokens, time (`benchmarks.costs.judge`).
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import statistics
-import time
-from collections.abc import Callable
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -23,142 +29,144 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import results
-from gcmem import Collection, Collector, Memory, load_detector
-from gcmem.sentences import split_statements
-from gcmem.training.corpus_files import read_families
+from benchmarks import language_model, results
+from benchmarks.costs import judge, stores
+from benchmarks.costs.child import in_fresh_process
+from benchmarks.costs.row import Bounds
+from benchmarks.costs.sets import candidate_set
+from gcmem import load_detector
 
 SIZES = (5, 10, 20, 50, 100)
-LENGTHS = (12, 40)
-
-
-def candidate_set(k: int, words: int, random: Random) -> list[Memory]:
-    """Give k chunks, oldest first: old : new = k/2 : 1 of one attribute among distractors."""
-    families = [f for f in read_families() if f.split != "train"]
-    changed = random.choice([f for f in families if not f.multi])
-    others = [f for f in families if f is not changed]
-    old_state, new_state = sorted(changed.states)[:2]
-    old = [text for texts in changed.states[old_state] for text in texts]
-    lines = [old[n % len(old)] for n in range(k // 2)]
-    lines += [random.choice(random.choice(others).compatible) for _ in range(k - len(lines) - 1)]
-    random.shuffle(lines)
-    lines.append(random.choice(changed.states[new_state][0]))
-    return [
-        Memory(_lengthened(line, words, others, random), 86_400 * n, id=str(n))
-        for n, line in enumerate(lines)
-    ]
-
-
-def _lengthened(line: str, words: int, others: list[Any], random: Random) -> str:
-    text = line if line.endswith((".", "!", "?")) else line + "."
-    while len(text.split()) < words:
-        more = random.choice(random.choice(others).compatible)
-        text += " " + (more if more.endswith((".", "!", "?")) else more + ".")
-    return text
-
-
-def every_pair(memories: list[Memory]) -> list[tuple[str, str]]:
-    """Give every pair of statements in which one memory is newer than the other."""
-    statements = [[span.text for span in split_statements(m.text)] for m in memories]
-    return [
-        (older, newer)
-        for j in range(len(memories))
-        for i in range(j)
-        for older in statements[i]
-        for newer in statements[j]
-    ]
-
-
-def measure(k: int, words: int, *, repeats: int, seed: int) -> dict[str, Any]:
-    """Time both ways on the same candidate sets."""
-    detector = load_detector("bundled")
-    times: dict[str, list[float]] = {"all pairs": [], "cold": [], "warm": []}
-    possible = judged = 0
-    for repeat in range(repeats):
-        memories = candidate_set(k, words, Random(f"{seed} {k} {words} {repeat}"))
-        pairs = every_pair(memories)
-        times["all pairs"].append(_timed(partial(detector.score, pairs)))
-        collector = Collector(load_detector("bundled"))
-        _forget_vectors(collector)
-        collections: list[Collection] = []
-        collect = partial(_collect_into, collections, collector, memories)
-        times["cold"].append(_timed(collect))
-        times["warm"].append(statistics.median(_timed(collect) for _ in range(3)))
-        possible += collections[0].stats.pairs_possible
-        judged += collections[0].stats.pairs_judged
-    median = {name: statistics.median(values) for name, values in times.items()}
-    return {
-        "k": k,
-        "words": words,
-        "milliseconds": {name: round(1000 * value, 2) for name, value in median.items()},
-        "cold is faster by": round(median["all pairs"] / median["cold"], 2),
-        "warm is faster by": round(median["all pairs"] / median["warm"], 1),
-        "pairs possible": round(possible / repeats, 1),
-        "pairs judged": round(judged / repeats, 1),
-        "share judged": round(judged / possible, 4),
-    }
-
-
-def _forget_vectors(collector: Collector) -> None:
-    """Empty the encoder's memory, so that a cold collection pays for its vectors."""
-    encoder = getattr(collector.gate, "encoder", None)
-    if encoder is not None:
-        encoder.__setstate__(encoder.__getstate__())  # its cache is not part of its state
-
-
-def _collect_into(
-    collections: list[Collection], collector: Collector, memories: list[Memory]
-) -> None:
-    collections.append(collector.collect("q", memories))
-
-
-def _timed(call: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
+LENGTHS = (12, 40, 150)
+JUDGED_SIZES = (5, 10)
+STORES = (1_000, 100_000)
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks latency", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--words", type=int, nargs="+", default=LENGTHS)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks latency",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="sets per row, at most")
+    parser.add_argument(
+        "--row-seconds", type=float, default=10, help="a row begins no further set after so long"
+    )
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--words", type=int, nargs="*", default=LENGTHS)
+    parser.add_argument("--whole", type=int, default=25_000, help="pairs that gcmem judges in full")
+    parser.add_argument("--sample", type=int, default=1_000, help="pairs that time the model")
+    parser.add_argument("--stores", type=int, nargs="*", default=STORES, help="records in a store")
+    parser.add_argument("--store-seconds", type=float, default=90, help="to fill one store")
+    parser.add_argument("--questions", type=int, default=8, help="asked of each store")
+    parser.add_argument("--llm-calls", type=int, default=24, help="of an LLM judge, per set")
+    language_model.add_options(parser)
     parser.add_argument("--seed", type=int, default=7)
     chosen = parser.parse_args(arguments)
-    load_detector("bundled").score([("warm up", "the model")])
-    # With long chunks, all-pairs alone takes minutes beyond k=10.
-    grid = [(k, w) for w in chosen.words for k in chosen.sizes if w <= 12 or k <= 10]
-    rows = [
-        measure(k, words, repeats=chosen.repeats, seed=chosen.seed)
-        for k, words in track(grid, description="latency")
-    ]
-    table = Table(title="One collection against judging every pair with the same model")
-    for column in (
-        "k",
-        "words",
-        "all pairs ms",
-        "cold ms",
-        "warm ms",
-        "cold x",
-        "warm x",
-        "judged",
-    ):
-        table.add_column(column, justify="right")
-    for row in rows:
-        cost = row["milliseconds"]
-        table.add_row(
-            str(row["k"]),
-            str(row["words"]),
-            *(f"{cost[name]:.1f}" for name in ("all pairs", "cold", "warm")),
-            f"{row['cold is faster by']:.1f}",
-            f"{row['warm is faster by']:.0f}",
-            f"{row['pairs judged']}/{row['pairs possible']} ({row['share judged']:.0%})",
+    for name in ("repeats", "sample", "questions", "llm_calls"):
+        if getattr(chosen, name) < 1:
+            parser.error(f"--{name.replace('_', '-')} must be at least 1")
+    chat = language_model.chosen_model(parser, chosen)
+    detector = load_detector("bundled")
+    config = {
+        **{name: value for name, value in vars(chosen).items() if name not in {"seed", "llm_url"}},
+        "detector": detector.name,
+    }
+    found: dict[str, Any] = {"rows": []}
+
+    def keep() -> None:
+        results.write("latency", config=config, results=found, seed=chosen.seed)
+
+    grid = [(k, words) for words in chosen.words for k in chosen.sizes]
+    for k, words in track(grid, description="latency: rows"):
+        found["rows"].append(row(k, words, chosen))
+        keep()  # after each part, so that a run that is stopped keeps what it has
+    show_rows(found["rows"])
+    if chosen.stores:
+        found["stores"] = stores.measure(
+            chosen.stores,
+            detector,
+            questions=chosen.questions,
+            seconds=chosen.store_seconds,
+            seed=chosen.seed,
         )
-    Console().print(table)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of the process: {peak:.0f} MiB")
-    config = {"repeats": chosen.repeats, "detector": load_detector("bundled").name}
-    path = results.write(
-        "latency", config=config, results={"rows": rows, "peak MiB": peak}, seed=chosen.seed
+        keep()
+        show_stores(found["stores"])
+    if chat is not None:
+        found["LLM judge"] = judge.measure(
+            chat,
+            [k for k in chosen.sizes if k in JUDGED_SIZES],
+            detector,
+            words=min(chosen.words, default=LENGTHS[0]),
+            most_calls=chosen.llm_calls,
+            seed=chosen.seed,
+        )
+        keep()
+        show_judge(found["LLM judge"])
+    print(f"figures: {(results.FOLDER / 'latency.json').name}")
+
+
+def row(k: int, words: int, chosen: argparse.Namespace) -> dict[str, Any]:
+    """Measure one row in a process of its own."""
+    sets = [
+        candidate_set(k, words, Random(f"{chosen.seed} {k} {words} {repeat}"))
+        for repeat in range(chosen.repeats)
+    ]
+    bounds = Bounds(chosen.whole, chosen.sample, chosen.row_seconds)
+    return {"k": k, "words": words, **in_fresh_process(sets, bounds=bounds, seed=chosen.seed)}
+
+
+def show_rows(rows: list[dict[str, Any]]) -> None:
+    table = Table(
+        title="One collection against judging every pair with the same model",
+        caption="~: extrapolated from a sample; for gcmem (cold, warm) an upper bound.",
     )
-    print(f"figures: {path.relative_to(path.parents[2])}")
+    for column in ("k", "words", "all pairs ms", "cold ms", "warm ms", "cold x", "warm x"):
+        table.add_column(column, justify="right")
+    table.add_column("judged", justify="right")
+    table.add_column("MiB", justify="right")
+    for found in rows:
+        marks = dict.fromkeys(found["extrapolated"], "~")
+        cells = [f"{marks.get(name, '')}{cost:.1f}" for name, cost in found["milliseconds"].items()]
+        table.add_row(
+            str(found["k"]),
+            str(found["words"]),
+            *cells,
+            f"{'~' if marks else ''}{found['cold is faster by']:.1f}",
+            f"{'~' if marks else ''}{found['warm is faster by']:.0f}",
+            f"{found['pairs judged']:.0f}/{found['pairs possible']:.0f} "
+            f"({found['share judged']:.0%})",
+            f"{found['peak MiB over bare import']:.0f}",
+        )
+    console = Console(width=max(Console().width, 110))
+    console.print(table)
+    if rows:
+        console.print(f"a process that has imported gcmem: {rows[0]['bare import MiB']:.0f} MiB")
+
+
+def show_stores(found: dict[str, Any]) -> None:
+    table = Table(title="A search through gcmem, in times of one through its base retriever")
+    for column in ("records", "cold", "warm", "pairs judged"):
+        table.add_column(column, justify="right")
+    for each in found["rows"]:
+        table.add_row(
+            f"{each['records']:,}",
+            f"{each['cold, times base']:.1f}x",
+            f"{each['warm, times base']:.1f}x",
+            f"{each['pairs judged per question']:.0f}",
+        )
+    console = Console()
+    console.print(table)
+    grown = ", ".join(f"{way} {ratio:.2f}x" for way, ratio in found["last over first"].items())
+    console.print(f"from the first store to the last a search takes: {grown}")
+
+
+def show_judge(rows: list[dict[str, Any]]) -> None:
+    table = Table(title="An LLM judge of every pair, against gcmem (cold) on the same set")
+    columns = ("k", "words", "pairs judged", "pairs unjudged", "model calls")
+    columns += ("input tokens", "output tokens", "times gcmem")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for found in rows:
+        table.add_row(*(f"{found[column]:,}" for column in columns))
+    Console().print(table)

@@ -123,7 +123,14 @@ def main(arguments: list[str]) -> None:
     Console().print(table)
     path = results.write(
         "streams",
-        config={"split": chosen.split, "detector": detector.name, "gate": not chosen.no_gate},
+        config={
+            "split": chosen.split,
+            "streams": len(streams),
+            "groups": chosen.groups,
+            "detector": detector.name,
+            "threshold": detector.threshold,
+            "gate": not chosen.no_gate,
+        },
         results=rows,
         seed=chosen.seed,
     )

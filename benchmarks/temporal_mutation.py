@@ -3,38 +3,50 @@
 Every method gets the same frozen R_k, from a real Chroma store with the bundled encoder; with
 short-term memory (STM) R_k also holds the newest chunks. Ours, for want of the paper's: k = 10,
 STM of 10, no query expansion, 20 distractors, the corpus and its wordings (see
-`benchmarks.mutation.instances`), and the readers, which are models of a reader and no language
-model (`benchmarks.mutation.reading`). Verdicts are shared between conditions, in the order STM on,
-STM off, so that milliseconds are those of a partly filled cache.
+`benchmarks.mutation.instances`), and the readers: models of a reader for everything
+(`benchmarks.mutation.reading`), and with ``--llm-url`` and ``--llm-model`` a language model for the
+first instances of each condition (`benchmarks.mutation.language_reader`). Verdicts are shared
+between conditions, in the order STM on, STM off, so that milliseconds are those of a partly filled
+cache.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+from typing import Any, Final
 
 from benchmarks import results
-from benchmarks.mutation import experiment, report
+from benchmarks.mutation import experiment, language_reader, report
 from benchmarks.mutation.experiment import Condition
 from benchmarks.mutation.methods import methods_for
+
+READ: Final = ("standard", "timestamp re-rank", "GC-Mem, bundled", "GC-Mem, oracle")
 
 
 def main(arguments: list[str]) -> None:
     parser = experiment.parser("temporal-mutation", __doc__)
     parser.set_defaults(sizes=["medium", "large"])
+    language_reader.add_options(parser, methods=READ)
     chosen = parser.parse_args(arguments)
     conditions = [
         Condition("STM on", chosen.k, chosen.recent),
         Condition("STM off", chosen.k),
     ]
-    play(chosen, "temporal_mutation", conditions)
+    play(parser, chosen, "temporal_mutation", conditions)
 
 
-def play(chosen: Any, name: str, conditions: list[Condition]) -> None:
+def play(
+    parser: argparse.ArgumentParser,
+    chosen: argparse.Namespace,
+    name: str,
+    conditions: list[Condition],
+) -> None:
     """Run every method under the conditions; print, write and draw what comes out."""
-    made = experiment.sets(chosen)
-    holdings = report.show_sets(made)
     judges = experiment.collectors(chosen.detectors, verdicts=chosen.verdicts)
     methods = methods_for(judges)
+    reader = language_reader.chosen_reader(parser, chosen, methods)
+    made = experiment.sets(chosen)
+    holdings = report.show_sets(made)
     found: dict[str, dict[str, Any]] = {}
     for title, instances in made.items():
         frozen = experiment.freeze(instances, conditions, title=title)
@@ -43,6 +55,10 @@ def play(chosen: Any, name: str, conditions: list[Condition]) -> None:
             heading = f"{title}, {condition}"
             rows = experiment.run(candidates, methods, title=heading)
             found[title][condition] = experiment.summaries(candidates, rows)
+            if reader is not None:
+                read = reader.figures(candidates, methods, title=heading)
+                for method, figures in read.items():
+                    found[title][condition][method]["all"] |= figures
             report.show_methods(heading, found[title][condition])
     path = results.write(
         name,
@@ -51,7 +67,11 @@ def play(chosen: Any, name: str, conditions: list[Condition]) -> None:
             "conditions": [condition.name for condition in conditions],
             "judges": {key: judge.detector.name for key, judge in judges.items()},
         },
-        results={"sets": holdings, "methods": found},
+        results={
+            "sets": holdings,
+            "methods": found,
+            **({} if reader is None else {"LLM": reader.costs()}),
+        },
         seed=chosen.seed,
     )
     print(f"figures: {path.name}")

@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import pictures
 from benchmarks.drift.settings import PHASES, TASKS_PER_PHASE
 
 PAPER: Final = {
@@ -92,17 +93,11 @@ def show_sweep(console: Console, name: str, rows: list[dict[str, Any]]) -> None:
 
 def draw(path: Path, settings: dict[str, Any]) -> bool:
     """Draw success over time, a panel for each setting; False without matplotlib."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
+    opened = pictures.panels(len(settings), height=2.2 * len(settings), stacked=True)
+    if opened is None:
         return False
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(
-        len(settings), 1, figsize=(9, 3.2 * len(settings)), sharex=True, squeeze=False
-    )
-    for panel, (name, figures) in zip(panels[:, 0], settings.items(), strict=True):
+    figure, panels = opened
+    for panel, (name, figures) in zip(panels, settings.items(), strict=True):
         for rank, (method, colour) in enumerate(_DRAWN.items()):
             curve = figures["methods"][method]["success in blocks of 5"]
             times = [5 * number + 2.5 for number in range(len(curve))]
@@ -111,14 +106,10 @@ def draw(path: Path, settings: dict[str, Any]) -> bool:
         for number, phase in enumerate(PHASES):
             panel.axvline(number * TASKS_PER_PHASE, color="0.8", linewidth=0.8)
             panel.text(number * TASKS_PER_PHASE + 1, 1.03, phase, fontsize=8)
-        panel.set(ylim=(0, 1.1), ylabel=f"success, {name}")
-    panels[-1, 0].set_xlabel("task")
-    figure.legend(
-        *panels[0, 0].get_legend_handles_labels(), ncols=len(_DRAWN), loc="upper center", fontsize=8
-    )
-    figure.tight_layout(rect=(0, 0, 1, 0.97))
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+        panel.set(ylim=(0, 1.12), ylabel=f"success, {name}")
+    panels[-1].set_xlabel("task")
+    pictures.legend(figure, panels[0])
+    pictures.save(figure, path)
     return True
 
 

@@ -142,5 +142,11 @@ def sets(chosen: argparse.Namespace) -> dict[str, list[Instance]]:
 
 
 def config(chosen: argparse.Namespace) -> dict[str, Any]:
-    """What to write down of the options."""
-    return {name: value for name, value in vars(chosen).items() if name not in {"seed", "verdicts"}}
+    """What to write down of the options; those of a language model only where one reads."""
+    left_out = {"seed", "verdicts", "llm_url", "llm_answers", "llm_default_methods"}
+    reads = getattr(chosen, "llm_model", None) is not None
+    return {
+        name: value
+        for name, value in vars(chosen).items()
+        if name not in left_out and (reads or not name.startswith("llm_"))
+    }

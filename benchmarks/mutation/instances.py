@@ -48,9 +48,12 @@ class Chunk:
     role: Role
     state: str | None
 
+    @property
+    def when(self) -> datetime:
+        return _START + timedelta(days=self.day)
+
     def memory(self, relevance: float | None = None) -> Memory:
-        when = _START + timedelta(days=self.day)
-        return Memory(self.text, when, id=self.id, relevance=relevance)
+        return Memory(self.text, self.when, id=self.id, relevance=relevance)
 
 
 @dataclass(frozen=True, slots=True)

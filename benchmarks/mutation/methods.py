@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -145,9 +145,12 @@ def _memories(candidates: Candidates) -> list[Memory]:
 def _collected(candidates: Candidates, collector: Collector, memories: Sequence[Memory]) -> Shown:
     started = time.perf_counter()
     collection = collector.collect(candidates.instance.query, memories)
+    seconds = time.perf_counter() - started
+    kept = zip(collection.kept_indices, collection.kept, strict=True)
     return Shown(
-        tuple(candidates.chunks[position] for position in collection.kept_indices),
-        time.perf_counter() - started,
+        # What is left of a chunk's text: a reader must not see what was cut out.
+        tuple(replace(candidates.chunks[i], text=memory.text) for i, memory in kept),
+        seconds,
         collection.stats.pairs_judged,
         collection.stats.pairs_unjudged > 0,
         collection.stats.pairs_refused,

@@ -1,7 +1,7 @@
 """Readers, and what is measured of one method on one frozen R_k.
 
-No language model reads here. The readers know the state that each shown chunk speaks for, and
-differ in what they do with several:
+No language model reads here (`benchmarks.mutation.language_reader` does that). These readers know
+the state that each shown chunk speaks for, and differ in what they do with several:
 
 - "majority": the state with most chunks wins, wherever they stand. This is the paper's own model
   of the trap (attention mass), not a measurement of any model; order cannot help it, so re-ranking

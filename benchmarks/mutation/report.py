@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import results
+from benchmarks import pictures, results
 from benchmarks.mutation.instances import Instance, leakage
 
 _DRAWN = {
@@ -93,6 +93,42 @@ def show_methods(title: str, found: Mapping[str, Mapping[str, Any]]) -> None:
     every = next(iter(found.values()))["all"]
     recalls = ", ".join(f"{r} {every[f'recall {r}']:.1%}" for r in ("old", "new", "distractor"))
     console.print(f"R_k: {every['candidates']:.1f} chunks; recall of {recalls}\n")
+    show_language_reader(title, {method: groups["all"] for method, groups in found.items()})
+
+
+def show_language_reader(title: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what a language model made of the methods that it read with, if it read any."""
+    read = [
+        (method, mode.removeprefix("LLM, "), row[mode])
+        for method, row in rows.items()
+        for mode in row
+        if mode.startswith("LLM, ")
+    ]
+    if not read:
+        return
+    table = Table(
+        title=f"{title}: language model",
+        caption="Shares of the answers that are no error (95 % interval); delta to standard.",
+    )
+    for column in ("method", "mode"):
+        table.add_column(column, no_wrap=True)
+    for column in ("CR-Acc", "95 %", "delta", "old", "distractor", "unclear", "errors", "of"):
+        table.add_column(column, justify="right")
+    for method, mode, row in read:
+        counts = (str(row["errors"]), str(row["instances"]))
+        if row["CR-Acc"] is None:
+            table.add_row(method, mode, *["-"] * 6, *counts)
+            continue
+        table.add_row(
+            method,
+            mode,
+            f"{row['CR-Acc']:.1%}",
+            "{:.0%}-{:.0%}".format(*row["CR-Acc, 95 %"]),
+            f"{row['delta']:+.1%}" if "delta" in row else "-",
+            *(f"{row[answer]:.1%}" for answer in ("old", "distractor", "unclear")),
+            *counts,
+        )
+    Console().print(table)
 
 
 def axes(columns: int) -> tuple[Any, Any] | None:
@@ -113,7 +149,7 @@ def save(figure: Any, name: str) -> None:
     results.FOLDER.mkdir(exist_ok=True)
     path = results.FOLDER / f"{name}.png"
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    pictures.save(figure, path)
     print(f"figure: {path.name}")
 
 

@@ -1,0 +1,1 @@
+"""What `benchmarks.latency` measures: candidate sets, rows, stores, an LLM judge."""

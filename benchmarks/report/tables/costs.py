@@ -1,0 +1,108 @@
+"""Tables of what a collection and the ledger cost."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from benchmarks.report.markdown import percent, table
+
+_SHOWN_K: Final = (5, 10, 50, 100)
+_COSTS: Final = ("query", "update_batched", "update_single")
+
+
+def latency(content: dict[str, Any]) -> str:
+    """Rows of a few k, and, where the run had them, stores and an LLM judge."""
+    results, config = content["results"], content["config"]
+    rows = [_latency_row(row) for row in results["rows"] if row["k"] in _SHOWN_K]
+    columns = [
+        "k, words",
+        "pairs judged",
+        "all pairs",
+        "cold",
+        "warm",
+        "faster, cold",
+        "faster, warm",
+        "MiB",
+    ]
+    text = (
+        f"Detector {config['detector']}; median milliseconds of {config['repeats']} sets, ~ where "
+        "scaled up from a sample (for gcmem an upper bound); MiB: peak of a collection over the "
+        f"bare import. The file also holds other k.\n\n{table(columns, rows)}"
+    )
+    if "stores" in results:
+        text += _stores(results["stores"])
+    if "LLM judge" in results:
+        text += _judge(results["LLM judge"], config)
+    return text
+
+
+def _latency_row(row: dict[str, Any]) -> list[str]:
+    marks = dict.fromkeys(row["extrapolated"], "~")
+    about = "~" if marks else ""
+    times = row["milliseconds"]
+    return [
+        f"{row['k']}, {row['words']}",
+        percent(row["share judged"], 0),
+        *(f"{marks.get(n, '')}{times[n]:,.1f}" for n in ("all pairs", "cold", "warm")),
+        f"{about}{row['cold is faster by']:.1f}x",
+        f"{about}{row['warm is faster by']:.0f}x",
+        f"{row['peak MiB over bare import']:.0f}",
+    ]
+
+
+def _stores(found: dict[str, Any]) -> str:
+    rows = [
+        [
+            f"{row['records']:,}",
+            f"{row['cold, times base']:.1f}x",
+            f"{row['warm, times base']:.1f}x",
+            f"{row['pairs judged per question']:.0f}",
+        ]
+        for row in found["rows"]
+    ]
+    grown = ", ".join(f"{way} {ratio:.2f}x" for way, ratio in found["last over first"].items())
+    return (
+        "\nA search through GCMemRetriever in times of one through its base retriever; from the "
+        f"first store to the last a search takes {grown}:\n\n"
+        f"{table(['records in the store', 'cold', 'warm', 'pairs judged'], rows)}"
+    )
+
+
+def _judge(found: list[dict[str, Any]], config: dict[str, Any]) -> str:
+    columns = ("pairs possible", "pairs judged", "model calls", "input tokens", "output tokens")
+    rows = [
+        [f"{row['k']}", *(f"{row[name]:,}" for name in columns), f"{row['times gcmem']:,.1f}x"]
+        for row in found
+    ]
+    return (
+        f"\nAn LLM ({config['llm_model']}) as the judge of every pair, stopped after "
+        f"{config['llm_calls']} calls; time against gcmem's own model, cold:\n\n"
+        f"{table(['k', *columns, 'time'], rows)}"
+    )
+
+
+def ledger(content: dict[str, Any]) -> str:
+    """Microseconds by number of records, beside the paper's."""
+    rows = [
+        [
+            row["store"],
+            f"{row['records']:,}",
+            *(f"{row[cost]['wall_median_us']:,.2f}" if cost in row else "-" for cost in _COSTS),
+        ]
+        for row in content["rows"]
+    ]
+    paper = content["paper"]
+    updates = f"{1000 * paper['update_ms_per_1000'] / 1000:.2f}"
+    million = f"{paper['records']:,}"
+    rows.append(["paper: append-only list", million, f"{paper['append_query_us']:,.2f}", "-", "-"])
+    rows.append(["paper: TEPA, in memory", million, f"{paper['query_us']:.2f}", updates, "-"])
+    columns = [
+        "store",
+        "records",
+        "query",
+        f"update, {content['config']['update_batch']:,} at once",
+    ]
+    return (
+        "Median microseconds (wall time) per operation. The file also holds processor time, "
+        f"loading and file sizes.\n\n{table([*columns, 'update, alone'], rows)}"
+    )
