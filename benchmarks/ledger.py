@@ -2,7 +2,8 @@
 
 The baseline is the paper's append-only memory: a list of records that a query scans for its key
 (TEPA, Cost; the paper has 4,006 us for it, 0.301 us per TEPA query and 0.513 ms per 1,000 updates,
-in memory, at 1M records).
+in memory, at 1M records). A query and an update take a key at random; the records of one key are
+loaded together.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import sqlalchemy
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 from gcmem._version import __version__
@@ -45,12 +47,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args(argv)
-    rows = []
+    rows: list[dict[str, Any]] = []
+    console = Console()
     for records in options.records:
-        rows.append(measure_list(records, options))
-        rows += [measure_ledger(storage, records, options) for storage in ("memory", "sqlite file")]
-        Console().print(as_table(rows[-3:]))
+        with Progress(console=console, transient=True) as progress:
+            rows.append(measure_list(records, options))
+            rows += [
+                measure_ledger(storage, records, options, progress)
+                for storage in ("memory", "sqlite file")
+            ]
+        console.print(as_table(rows[-3:]))
         write(rows, options)  # after each size, so that an interrupted run keeps what it has
+    console.print(f"written to {options.output}")
 
 
 def write(rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
@@ -99,7 +107,8 @@ def timed(calls: Sequence[Callable[[], Any]], per_call: int = 1) -> dict[str, fl
 def names(records: int) -> tuple[int, Callable[[int], tuple[str, str]]]:
     """Number of keys, and the key and value of each record in the order of loading."""
     keys = max(1, records // VALUES_PER_KEY)
-    return keys, lambda number: (f"key {number % keys}", f"value {number // keys}")
+    each = records // keys
+    return keys, lambda number: (f"key {number // each}", f"value {number % each}")
 
 
 def measure_list(records: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -123,8 +132,11 @@ def scan(memory: list[tuple[str, str]], key: str) -> list[str]:
     return [value for name, value in memory if name == key]
 
 
-def measure_ledger(storage: str, records: int, options: argparse.Namespace) -> dict[str, Any]:
+def measure_ledger(
+    storage: str, records: int, options: argparse.Namespace, progress: Progress
+) -> dict[str, Any]:
     """The ledger, filled with as many precedents."""
+    step = progress.add_task(f"{storage}: loading {records:,} records", total=records)
     keys, record = names(records)
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +147,9 @@ def measure_ledger(storage: str, records: int, options: argparse.Namespace) -> d
             for start in range(0, records, LOAD_BATCH):
                 stop = min(records, start + LOAD_BATCH)
                 ledger.observe_many((record(n) for n in range(start, stop)), scope=SCOPE)
+                progress.advance(step, stop - start)
             loaded = time.perf_counter() - begin
+            progress.update(step, description=f"{storage}: queries and updates", total=None)
             wanted = [f"key {rng.randrange(keys)}" for _ in range(options.queries)]
             assert len(ledger.active(SCOPE, keys=wanted[0])) == 1
             query = timed([partial(ledger.active, SCOPE, keys=key) for key in wanted])
@@ -162,10 +176,12 @@ def measure_ledger(storage: str, records: int, options: argparse.Namespace) -> d
             "load_seconds": loaded,
         }
         if storage != "memory":
+            progress.update(step, description=f"{storage}: opening the file, which is checked")
             begin = time.perf_counter()
             PrecedentLedger(url).close()
             row["reopen_seconds"] = time.perf_counter() - begin
             row["file_bytes_per_record"] = path.stat().st_size / records
+    progress.remove_task(step)
     return row
 
 

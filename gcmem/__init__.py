@@ -13,7 +13,10 @@ from gcmem.collection import Collection, CollectionStats, Conflict, Excision, Sh
 from gcmem.collector import Collector, LowRecallWarning
 from gcmem.detectors import Calibration, Detector, load_detector
 from gcmem.detectors.calibration import calibrate
+from gcmem.history import asks_about_past
+from gcmem.ingestion import MemoryStream
 from gcmem.memory import Memory, to_scope
+from gcmem.record_writing import IngestionError
 from gcmem.short_term import ShortTermMemory
 from gcmem.timestamps import to_utc
 
@@ -28,13 +31,16 @@ __all__ = [
     "Conflict",
     "Detector",
     "Excision",
+    "IngestionError",
     "LifecyclePolicy",
     "LowRecallWarning",
     "Memory",
+    "MemoryStream",
     "PrecedentLedger",
     "Shadow",
     "ShortTermMemory",
     "__version__",
+    "asks_about_past",
     "calibrate",
     "load_detector",
     "to_scope",

@@ -154,7 +154,7 @@ class Collector:
             while True:
                 request, collection = _advance(steps, answer)
                 if collection is not None:
-                    return _finished(collection, meter.usage)
+                    return self._finished(collection, meter.usage)
                 answer = self._guard(lambda pairs: self.detector.score(pairs, query), request)
 
     async def acollect(
@@ -176,7 +176,7 @@ class Collector:
             while True:
                 request, collection = await asyncio.to_thread(_advance, steps, answer)
                 if collection is not None:
-                    return _finished(collection, meter.usage)
+                    return self._finished(collection, meter.usage)
                 try:
                     answer = await self.detector.ascore(request, query)
                 except Exception as error:  # noqa: BLE001  (see _failed)
@@ -228,7 +228,7 @@ class Collector:
         shadows: dict[int, Shadow] = {}
         excisions: dict[int, Sequence[Excision]] = {}
         conflicts: list[Conflict] = []
-        for positions in _by_scope(given, visible).values():
+        for _, positions in sorted(_by_scope(given, visible).items()):
             scope_pass = ScopePass(
                 memories=[given[position] for position in positions],
                 judge=judge,
@@ -246,9 +246,13 @@ class Collector:
             excisions.update({positions[i]: parts for i, parts in outcome.excisions.items()})
             conflicts.extend(outcome.conflicts)
         stats.seconds = time.perf_counter() - started
-        collection = assemble(
-            given, visible, shadows, excisions, conflicts, policy=policy, stats=stats
-        )
+        return assemble(given, visible, shadows, excisions, conflicts, policy=policy, stats=stats)
+
+    def _finished(self, collection: Collection, usage: Usage) -> Collection:
+        """Enter what the detector's chat model cost, and log the fresh collection."""
+        collection.stats.model_calls = usage.calls
+        collection.stats.input_tokens = usage.input_tokens
+        collection.stats.output_tokens = usage.output_tokens
         if _LOG.isEnabledFor(logging.DEBUG):
             _LOG.debug("collected by %s: %s", self.settings, collection.report())
         return collection
@@ -281,16 +285,6 @@ def _advance(
     except StopIteration as stop:
         collection: Collection = stop.value
         return [], collection
-
-
-def _finished(collection: Collection, usage: Usage) -> Collection:
-    """Enter what the detector's chat model cost, and log the fresh collection."""
-    collection.stats.model_calls = usage.calls
-    collection.stats.input_tokens = usage.input_tokens
-    collection.stats.output_tokens = usage.output_tokens
-    if _LOG.isEnabledFor(logging.DEBUG):
-        _LOG.debug("collected %s", collection.report())
-    return collection
 
 
 def _checked(memories: Iterable[Memory]) -> list[Memory]:

@@ -8,9 +8,35 @@ from typing import Final
 from gcmem.collection import Collection
 from gcmem.memory import Memory
 
-__all__ = ["order_of_room"]
+__all__ = ["order_of_room", "shown_within"]
 
 _LAST: Final = float("inf")
+
+
+def shown_within(
+    collection: Collection,
+    ranking: Sequence[Memory],
+    k: int | None,
+    added: Set[int] = frozenset(),
+) -> list[tuple[Memory, int]]:
+    """Cut what is kept to k.
+
+    Args:
+        collection: What was decided about the ranking (and perhaps further memories behind it,
+            which are shown in addition to k).
+        ranking: What was retrieved and added, best first.
+        k: For how many there is room; None for all.
+        added: Positions of what was added.
+
+    Returns:
+        What to show, in the order of the input, each with its position in the input.
+    """
+    chosen = set(order_of_room(collection, ranking, added)[:k])
+    return [
+        (memory, position)
+        for memory, position in zip(collection.kept, collection.kept_indices, strict=True)
+        if position >= len(ranking) or position in chosen
+    ]
 
 
 def order_of_room(

@@ -106,6 +106,22 @@ class MetadataMapping:
             msg = f"record {id!r}: {error}"
             raise ValueError(msg) from error
 
+    def written(self, memory: Memory) -> dict[str, Any]:
+        """Give metadata for a memory that no record stands behind, such as a short-term chunk.
+
+        It holds the memory's own, and what `memory` reads of time and scope, so that a later step
+        reads the same.
+        """
+        metadata: dict[str, Any] = dict(memory.metadata)
+        for label in memory.scope:
+            key, _, value = label.partition("=")
+            if key in self.scope_keys:
+                metadata.setdefault(key, value)
+        known = any(metadata.get(key) for key in self.timestamp_keys)
+        if memory.timestamp is not None and not known:
+            metadata[self.timestamp_keys[0]] = memory.timestamp.isoformat()
+        return metadata
+
     def _time(self, metadata: Mapping[str, Any]) -> TimeLike | None:
         given = (self._read_time(metadata, key) for key in self.timestamp_keys)
         return next((when for when in given if when is not None), None)

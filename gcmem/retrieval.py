@@ -8,20 +8,54 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from gcmem.candidates import fuse, unite
 from gcmem.collection import Collection
 from gcmem.collector import HistoryMode
-from gcmem.cutting import order_of_room
+from gcmem.cutting import shown_within
 from gcmem.head_lookup import LookedUp, look_up
 from gcmem.memory import Memory, ScopeLike, to_scope
 from gcmem.short_term import ShortTermMemory
 from gcmem.steps import Collect, Compare, Expand, Fetch, Step
 from gcmem.timestamps import TimeLike, to_utc
 
-__all__ = ["Collect", "Compare", "Expand", "Fetch", "Retrieved", "RetrievalPlan", "Step"]
+__all__ = [
+    "Collect",
+    "Compare",
+    "Expand",
+    "Fetch",
+    "RetrievalOptions",
+    "RetrievalPlan",
+    "Retrieved",
+    "Step",
+    "check_options",
+]
+
+
+class RetrievalOptions(TypedDict, total=False):
+    """What may be set for one call of a retriever, in every framework.
+
+    What is given counts, None as well; what is not given is as the retriever was made.
+    """
+
+    k: int | None
+    fetch_k: int | None
+    as_of: TimeLike | None
+    history: HistoryMode
+    scope: ScopeLike
+
+
+def check_options(options: RetrievalOptions) -> None:
+    """Check that only what `RetrievalOptions` names is given.
+
+    Raises:
+        TypeError: An option is unknown.
+    """
+    allowed = list(RetrievalOptions.__annotations__)
+    if unknown := sorted(set(options) - set(allowed)):
+        msg = f"options must be among {allowed}, got {unknown}."
+        raise TypeError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +115,26 @@ class RetrievalPlan:
             return self.fetch_k
         return max(4 * self.k, 20)
 
-    def candidates(self, query: str, scope: ScopeLike = None) -> Generator[Step, Any, list[Memory]]:
-        """Build R_k, frozen before anything is judged.
+    def candidates(
+        self, query: str, *, as_of: TimeLike | None = None, scope: ScopeLike = None
+    ) -> Generator[Step, Any, list[Memory]]:
+        """Build R_k, frozen before anything is judged: the very set that `run` judges.
 
         Args:
             query: The question.
+            as_of: A head look-up adds nothing that was not yet known at this time.
             scope: Show only this scope: records of others are left out, and the short-term chunks
                 are those of this scope. None: records of every scope, and the short-term chunks
                 that have none.
         """
-        retrieved, recent = yield from self._gather(query, scope, None)
+        retrieved, recent = yield from self._gather(query, scope, as_of)
         return unite(retrieved.ranking, recent)
 
     def _gather(
-        self, query: str, scope: ScopeLike, until: datetime | None
+        self, query: str, scope: ScopeLike, as_of: TimeLike | None
     ) -> Generator[Step, Any, tuple[LookedUp, list[Memory]]]:
         """Give what was retrieved and what is recent, apart."""
+        until = None if as_of is None else to_utc(as_of)
         queries = (query,)
         if self.expands:
             expanded = yield Expand(query)
@@ -121,16 +159,9 @@ class RetrievalPlan:
         scope: ScopeLike = None,
     ) -> Generator[Step, Any, Retrieved]:
         """Retrieve: the candidate set, the collection over it, and the cut to k."""
-        until = None if as_of is None else to_utc(as_of)
-        retrieved, recent = yield from self._gather(query, scope, until)
+        retrieved, recent = yield from self._gather(query, scope, as_of)
         found = unite(retrieved.ranking, recent)
         collection: Collection = yield Collect(query, found, as_of, history)
-        room = len(found) if self.k is None else self.k
-        chosen = set(order_of_room(collection, retrieved.ranking, retrieved.added)[:room])
-        shown: list[Memory] = []
-        positions: list[int] = []
-        for memory, position in zip(collection.kept, collection.kept_indices, strict=True):
-            if position >= len(retrieved.ranking) or position in chosen:
-                shown.append(memory)
-                positions.append(position)
-        return Retrieved(found, collection, shown, positions)
+        shown = shown_within(collection, retrieved.ranking, self.k, retrieved.added)
+        memories, positions = [memory for memory, _ in shown], [position for _, position in shown]
+        return Retrieved(found, collection, memories, positions)

@@ -101,7 +101,7 @@ class ScopePass:
         """Judge each memory against those that may shadow it, and apply Phi_T."""
         older: list[Statement] = []
         candidates: list[list[Statement]] = []
-        for i in range(len(self.memories)):
+        for i in reversed(dominance.newest_first):  # a budget reaches the oldest, in any order
             if i in self.outcome.shadows:
                 continue
             allowed = dominance.may_shadow[i] & ~settled[i]
@@ -217,11 +217,13 @@ class ScopePass:
         self, dominance: Dominance, settled: BoolMatrix, contradicted: set[Statement]
     ) -> Steps:
         """Judge, both ways, pairs that neither may shadow, so that a conflict can be shown."""
+        rank = {i: place for place, i in enumerate(reversed(dominance.newest_first))}
         pairs = [
-            (i, j)
+            (i, j) if rank[i] < rank[j] else (j, i)
             for i, j in np.argwhere(dominance.undecided & ~settled).tolist()
             if not {i, j} & self.outcome.shadows.keys()
         ]
+        pairs.sort(key=lambda pair: (rank[pair[0]], rank[pair[1]]))
         older: list[Statement] = []
         candidates: list[list[Statement]] = []
         for number, (i, j) in enumerate(pairs):

@@ -18,7 +18,7 @@ _LINE_LEAD: Final = re.compile(
         (?:\#{1,6}|>)[ \t]+ |                                  # heading, quotation
         <[^<>]{1,60}>[ \t]* |                                  # <message role='user'>
         (?:(?i:user|human|assistant|ai|system|agent|bot)[ \t]*:[ \t]+) |      # chat turn
-        \[[^\]\n]{4,40}\](?!\()[ \t]*                          # [2026-03-01 10:00]
+        \[(?=[^\]\n]*\d[:/-]\d)[^\]\n]{4,40}\](?!\()[ \t]*      # [2026-03-01 10:00]
     )+""",
     re.VERBOSE,
 )
@@ -70,8 +70,10 @@ def split_statements(text: str) -> tuple[Span, ...]:
         text: The chunk, in any language that sentencex knows, languages without spaces included.
 
     Returns:
-        Spans in order, which together cover the text without overlap. A text that holds one
-        statement, or no word at all, gives one span, judged as it stands.
+        Spans in order, which together cover the text without overlap. A statement is judged
+        without its list mark or label, also where it is the only one, so that its verdict does
+        not hang on what stands beside it. A text that holds one statement and no label, or no
+        word at all, gives one span, judged as it stands.
     """
     spans: list[Span] = []
     for start, end, is_code in _blocks(text):
@@ -187,7 +189,9 @@ def _cover(text: str, spans: list[Span]) -> tuple[Span, ...]:
     if not spans:
         return (Span(0, 0, len(text), text),)
     if len(spans) == 1:
-        return (Span(0, spans[0].body, len(text), text),)
+        only = spans[0]
+        is_labelled = bool(text[: only.body].strip())
+        return (Span(0, only.body, len(text), only.text if is_labelled else text),)
     starts = [0, *(span.start for span in spans[1:])]
     ends = [*starts[1:], len(text)]
     return tuple(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import deque
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gcmem.memory import Memory, Scope, ScopeLike, to_scope
+from gcmem.timestamps import TimeLike
 
 if TYPE_CHECKING:
     from gcmem.stored_chunks import StoredChunks
@@ -18,14 +21,16 @@ __all__ = ["ShortTermMemory"]
 class ShortTermMemory:
     """Keeps the ``maxlen`` newest chunks of each scope, so that what was just said is a candidate.
 
-    Safe to use from several threads; with a database, from several processes as well.
+    Safe to use from several threads; with a database, from several processes as well. Fill it by
+    hand, or give it to a chat memory as ``short_term``, which adds what the user says; give it to
+    a retriever as ``short_term`` to have it judged with what is retrieved.
 
     Args:
         maxlen: How many chunks of a scope to keep (N in the paper).
         url: Where to keep them: None for this process's memory, or a URL as for
             `gcmem.PrecedentLedger` ("sqlite:///memory.db", "postgresql+psycopg://..."), whose
             database may be the same. Metadata is stored as JSON there (a tuple comes back as a
-            list), and only `clear` erases it.
+            list). `clear` erases it, and so does `gcmem.PrecedentLedger.purge`.
 
     Raises:
         ValueError: ``maxlen`` is below 1, or the URL cannot be read.
@@ -70,6 +75,39 @@ class ShortTermMemory:
                 for old in [chunk for chunk in chunks if chunk.id == memory.id]:
                     chunks.remove(old)
                 chunks.append(memory)
+
+    def add_message(
+        self,
+        text: str,
+        at: TimeLike | None = None,
+        *,
+        role: str = "user",
+        scope: ScopeLike = (),
+        authority: float = 1.0,
+    ) -> None:
+        """Append what somebody said, as the chat memories do.
+
+        The same words of the same role in a scope are the same chunk, said anew.
+
+        Args:
+            text: What was said.
+            at: When; None is now.
+            role: Who said it; kept under "role" in the metadata.
+            scope: Whose conversation it is.
+            authority: Rank of who said it, by default that which `gcmem.MemoryStream` and the chat
+                memories give the user.
+        """
+        own_scope = to_scope(scope)
+        identity = repr((own_scope, role, " ".join(text.split()))).encode(errors="surrogatepass")
+        memory = Memory(
+            text,
+            datetime.now(UTC) if at is None else at,
+            id=f"said-{hashlib.blake2b(identity, digest_size=8).hexdigest()}",
+            scope=own_scope,
+            authority=authority,
+            metadata={"role": role},
+        )
+        self.add(memory)
 
     def recent(self, scope: ScopeLike = ()) -> list[Memory]:
         """Give the chunks of a scope, oldest first."""

@@ -6,37 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    delete,
-    select,
-)
+from sqlalchemy import Connection, delete, select
 
 from gcmem.memory import Memory, Scope
+from gcmem.precedents.labels import encode_scope
+from gcmem.precedents.schema import chunk
 from gcmem.precedents.storage import Storage
 
 __all__ = ["StoredChunks"]
 
 _FORMAT: Final = 1
-_chunk: Final = Table(
-    "gcmem_recent_chunk",
-    MetaData(),
-    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("scope", Text, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    UniqueConstraint("scope", "id", name="gcmem_recent_chunk_once"),
-    Index("gcmem_recent_chunk_order", "scope", "seq"),
-    sqlite_autoincrement=True,
-)
 
 
 class StoredChunks:
@@ -54,7 +33,6 @@ class StoredChunks:
     def __init__(self, url: str, maxlen: int) -> None:
         self._maxlen = maxlen
         self._storage = Storage(url)
-        self._storage.write(lambda connection: _chunk.create(connection, checkfirst=True))
 
     @property
     def in_memory(self) -> bool:
@@ -72,20 +50,20 @@ class StoredChunks:
         def work(connection: Connection) -> None:
             for row in rows:
                 connection.execute(
-                    delete(_chunk).where(_chunk.c.scope == row["scope"], _chunk.c.id == row["id"])
+                    delete(chunk).where(chunk.c.scope == row["scope"], chunk.c.id == row["id"])
                 )
-                connection.execute(_chunk.insert(), row)
+                connection.execute(chunk.insert(), row)
             for scope in dict.fromkeys(row["scope"] for row in rows):
                 newest = (
-                    select(_chunk.c.seq)
-                    .where(_chunk.c.scope == scope)
-                    .order_by(_chunk.c.seq.desc())
+                    select(chunk.c.seq)
+                    .where(chunk.c.scope == scope)
+                    .order_by(chunk.c.seq.desc())
                     .limit(1)
                     .offset(self._maxlen)
                     .scalar_subquery()
                 )
                 connection.execute(
-                    delete(_chunk).where(_chunk.c.scope == scope, _chunk.c.seq <= newest)
+                    delete(chunk).where(chunk.c.scope == scope, chunk.c.seq <= newest)
                 )
 
         self._storage.write(work)
@@ -93,9 +71,9 @@ class StoredChunks:
     def recent(self, scope: Scope) -> list[Memory]:
         """Give the chunks of a scope, oldest first."""
         wanted = (
-            select(_chunk.c.content)
-            .where(_chunk.c.scope == _scope_text(scope))
-            .order_by(_chunk.c.seq.desc())
+            select(chunk.c.content)
+            .where(chunk.c.scope == encode_scope(scope))
+            .order_by(chunk.c.seq.desc())
             .limit(self._maxlen)
         )
         contents = self._storage.read(lambda connection: connection.scalars(wanted).all())
@@ -103,16 +81,13 @@ class StoredChunks:
 
     def clear(self, scope: Scope) -> None:
         """Forget the chunks of a scope."""
-        gone = delete(_chunk).where(_chunk.c.scope == _scope_text(scope))
+        gone = delete(chunk).where(chunk.c.scope == encode_scope(scope))
         self._storage.write(lambda connection: connection.execute(gone) and None)
+        self._storage.forget_deleted()
 
     def close(self) -> None:
         """Give the connections back."""
         self._storage.close()
-
-
-def _scope_text(scope: Scope) -> str:
-    return json.dumps(scope)
 
 
 def _row(memory: Memory) -> dict[str, str]:
@@ -134,7 +109,7 @@ def _row(memory: Memory) -> dict[str, str]:
         "metadata": _plain(memory),
     }
     return {
-        "scope": _scope_text(memory.scope),
+        "scope": encode_scope(memory.scope),
         "id": json.dumps(memory.id),
         "content": json.dumps(content),
     }

@@ -1,4 +1,4 @@
-"""gcmem for LangChain: a retriever, a compressor, agent middleware, memories and a store."""
+"""gcmem for LangChain: retriever, compressor, agent middleware, memories, store, ingestion."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from gcmem import __version__
 
 if TYPE_CHECKING:
+    from langchain_gcmem.collecting import COLLECTION_EVENT
     from langchain_gcmem.compressor import GCMemCompressor
     from langchain_gcmem.embeddings import BundledEmbeddings
     from langchain_gcmem.expansion import ModelQueryExpander
     from langchain_gcmem.history import PrecedentChatMessageHistory
+    from langchain_gcmem.ingestion import write_to_vector_store
     from langchain_gcmem.middleware import GCMemMiddleware, PrecedentMemoryMiddleware
     from langchain_gcmem.precedent_functions import (
         aobserve_messages,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from langchain_gcmem.store import GCMemStore
 
 __all__ = [
+    "COLLECTION_EVENT",
     "BundledEmbeddings",
     "GCMemCompressor",
     "GCMemMiddleware",
@@ -36,11 +39,13 @@ __all__ = [
     "observe_messages",
     "recall_facts",
     "remembering",
+    "write_to_vector_store",
 ]
 
 # Where each name lives, and the extra that brings what it needs.
 _HOMES: Final = {
     "BundledEmbeddings": ("langchain_gcmem.embeddings", "langchain"),
+    "COLLECTION_EVENT": ("langchain_gcmem.collecting", "langchain"),
     "GCMemCompressor": ("langchain_gcmem.compressor", "langchain"),
     "GCMemMiddleware": ("langchain_gcmem.middleware", "agents"),
     "GCMemRetriever": ("langchain_gcmem.retriever", "langchain"),
@@ -52,6 +57,7 @@ _HOMES: Final = {
     "observe_messages": ("langchain_gcmem.precedent_functions", "langchain"),
     "recall_facts": ("langchain_gcmem.precedent_functions", "langchain"),
     "remembering": ("langchain_gcmem.precedent_functions", "langchain"),
+    "write_to_vector_store": ("langchain_gcmem.ingestion", "langchain"),
 }
 _FRAMEWORKS: Final = {"langchain", "langchain_core", "langgraph"}
 

@@ -11,6 +11,8 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import Field
 from typing_extensions import override
 
+from gcmem import Collection
+from gcmem.cutting import shown_within
 from gcmem.retrieval import Collect
 from langchain_gcmem.collecting import CollectionRun
 from langchain_gcmem.fields import CollectingFields
@@ -36,7 +38,24 @@ class GCMemCompressor(CollectingFields, BaseDocumentCompressor):
     """
 
     k: int | None = Field(default=None, ge=1, strict=True)
-    """How many documents to give at most, cut after collecting; None: all that are left."""
+    """How many documents to give at most; None: all that are left. What replaces a document that
+    goes takes its rank, as in `GCMemRetriever`."""
+
+    def collect(
+        self, documents: Sequence[Document], query: str = "", callbacks: Callbacks | None = None
+    ) -> Collection:
+        """Decide without changing anything, so that one can ask why: ``.explain(document.id)``."""
+        job = self._job(documents, query)
+        job.run.runnable().invoke(job.run.summary, _config(callbacks))
+        return job.run.collection
+
+    async def acollect(
+        self, documents: Sequence[Document], query: str = "", callbacks: Callbacks | None = None
+    ) -> Collection:
+        """Decide as `collect` does, without blocking the event loop."""
+        job = self._job(documents, query)
+        await job.run.runnable().ainvoke(job.run.summary, _config(callbacks))
+        return job.run.collection
 
     @override
     def compress_documents(
@@ -71,10 +90,9 @@ class _Job:
     k: int | None
 
     def kept(self) -> list[Document]:
-        found = self.run.collection
-        return self.translator.write_all(
-            found.kept[: self.k], self.run.step.memories, found.kept_indices[: self.k]
-        )
+        given = self.run.step.memories
+        shown = shown_within(self.run.collection, given, self.k)
+        return [self.translator.write(memory, given[position]) for memory, position in shown]
 
 
 def _config(callbacks: Callbacks | None) -> RunnableConfig | None:

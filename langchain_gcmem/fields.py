@@ -8,9 +8,9 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict
 from pydantic import BaseModel, ConfigDict, StrictBool, field_validator, model_validator
 
 from gcmem import Collector, to_utc
+from gcmem.default_collector import default_collector
 from gcmem.mapping import MetadataMapping
 from gcmem.timestamps import TimeLike, TimestampUnit
-from langchain_gcmem.collecting import default_collector
 
 __all__ = ["CollectingFields", "CollectingOptions", "HistoryField"]
 

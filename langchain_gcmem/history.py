@@ -21,6 +21,7 @@ from gcmem.precedents import PrecedentLedger, Purge, Transition
 from gcmem.precedents.chat_memory import OnError, PrecedentMemory, open_memory
 from gcmem.precedents.evidence import EvidenceExtractor
 from gcmem.precedents.labels import checked_text
+from gcmem.short_term import ShortTermMemory
 from langchain_gcmem.utterances import last_question, utterances_of
 
 __all__ = ["PrecedentChatMessageHistory"]
@@ -54,6 +55,8 @@ class PrecedentChatMessageHistory(BaseChatMessageHistory):
         max_items: How many precedents are shown at most (None: 20).
         max_tokens: Tokens of the block at most (None: 1,000).
         count_tokens: Counts tokens; None estimates.
+        short_term: What the user says is added to it, for retrievers that share it.
+        show_tentative: See `PrecedentMemory` (None: False).
         on_error: "raise" or "warn" where the extractor fails (None: "raise").
 
     Raises:
@@ -61,11 +64,13 @@ class PrecedentChatMessageHistory(BaseChatMessageHistory):
         ValueError: A parameter is blank or out of range.
 
     Example:
-        >>> memory = PrecedentMemory("sqlite:///memory.db")  # doctest: +SKIP
-        >>> chain = RunnableWithMessageHistory(  # doctest: +SKIP
-        ...     prompt | model,
-        ...     lambda session_id: PrecedentChatMessageHistory(memory, session_id, scope="u7"),
-        ... )
+        >>> from langchain_core.messages import AIMessage, HumanMessage
+        >>> memory = PrecedentMemory("sqlite://")  # "sqlite:///memory.db" for a file
+        >>> history = PrecedentChatMessageHistory(memory, "session 1", scope="u7")
+        >>> history.add_messages([HumanMessage("I moved to Kiel."), AIMessage("Noted.")])
+        >>> later = PrecedentChatMessageHistory(memory, "session 2", scope="u7")
+        >>> "Kiel" in later.messages[0].content
+        True
     """
 
     def __init__(
@@ -81,6 +86,8 @@ class PrecedentChatMessageHistory(BaseChatMessageHistory):
         max_items: int | None = None,
         max_tokens: int | None = None,
         count_tokens: Callable[[str], int] | None = None,
+        short_term: ShortTermMemory | None = None,
+        show_tentative: bool | None = None,
         on_error: OnError | None = None,
     ) -> None:
         super().__init__()
@@ -90,6 +97,8 @@ class PrecedentChatMessageHistory(BaseChatMessageHistory):
             max_items=max_items,
             max_tokens=max_tokens,
             count_tokens=count_tokens,
+            short_term=short_term,
+            show_tentative=show_tentative,
             on_error=on_error,
         )
         self.session_id = checked_text("session_id", session_id)

@@ -57,13 +57,19 @@ class GCMemMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
 
     Example:
         >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models import FakeListChatModel
         >>> from langchain_core.tools import create_retriever_tool
-        >>> search = create_retriever_tool(  # doctest: +SKIP
-        ...     retriever, "notes", "Searches notes.", response_format="content_and_artifact"
+        >>> from langchain_core.vectorstores import InMemoryVectorStore
+        >>> from langchain_gcmem import BundledEmbeddings
+        >>> model = FakeListChatModel(responses=["Hello."])  # stands for yours
+        >>> store = InMemoryVectorStore(BundledEmbeddings())
+        >>> search = create_retriever_tool(
+        ...     store.as_retriever(),
+        ...     "notes",
+        ...     "Searches notes.",
+        ...     response_format="content_and_artifact",
         ... )
-        >>> agent = create_agent(  # doctest: +SKIP
-        ...     model, tools=[search], middleware=[GCMemMiddleware()]
-        ... )
+        >>> agent = create_agent(model, tools=[search], middleware=[GCMemMiddleware()])
     """
 
     def __init__(

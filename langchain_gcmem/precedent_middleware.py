@@ -26,6 +26,7 @@ from gcmem.memory import ScopeLike
 from gcmem.precedents import PrecedentLedger
 from gcmem.precedents.chat_memory import OnError, PrecedentMemory, open_memory
 from gcmem.precedents.evidence import EvidenceExtractor
+from gcmem.short_term import ShortTermMemory
 from langchain_gcmem.utterances import last_question, utterances_of
 
 __all__ = ["PrecedentMemoryMiddleware"]
@@ -66,6 +67,10 @@ class PrecedentMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT,
         max_tokens: Tokens of the block at most, its explanation included (None: 1,000).
         count_tokens: Counts tokens; None estimates.
         encoder: Finds what is relevant; None takes the bundled one.
+        short_term: What the user says is added to it, for retrievers that share it.
+        show_tentative: Whether what worked the last time it was tried is shown, too, marked as not
+            established, where nothing is Active (None: False). With `outcomes` an agent uses what
+            it has found at once, and not only after three successes.
         on_error: "raise" or "warn" where the extractor fails (None: "raise").
         name: Name of this middleware, for agents that use it more than once; None: its class.
 
@@ -75,12 +80,14 @@ class PrecedentMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT,
 
     Example:
         >>> from langchain.agents import create_agent
-        >>> agent = create_agent(  # doctest: +SKIP
-        ...     model, middleware=[PrecedentMemoryMiddleware("sqlite:///memory.db")]
-        ... )
-        >>> agent.invoke(  # doctest: +SKIP
-        ...     {"messages": [("user", "I moved to Kiel.")]}, context={"user_id": "u7"}
-        ... )
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model = FakeListChatModel(responses=["Noted."])  # stands for yours
+        >>> memory = PrecedentMemoryMiddleware("sqlite://")  # "sqlite:///memory.db" for a file
+        >>> agent = create_agent(model, middleware=[memory])
+        >>> said = {"messages": [("user", "I moved to Kiel.")]}
+        >>> _ = agent.invoke(said, context={"user_id": "u7"})
+        >>> [known.value for known in memory.memory.ledger.active({"user_id": "u7"})]
+        ['I moved to Kiel.']
     """
 
     def __init__(
@@ -96,6 +103,8 @@ class PrecedentMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT,
         max_tokens: int | None = None,
         count_tokens: Callable[[str], int] | None = None,
         encoder: SentenceEncoder | None = None,
+        short_term: ShortTermMemory | None = None,
+        show_tentative: bool | None = None,
         on_error: OnError | None = None,
         name: str | None = None,
     ) -> None:
@@ -113,6 +122,8 @@ class PrecedentMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT,
             max_tokens=max_tokens,
             count_tokens=count_tokens,
             encoder=encoder,
+            short_term=short_term,
+            show_tentative=show_tentative,
             on_error=on_error,
         )
         self._scope = scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -18,11 +18,8 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import override
 
 from gcmem import Memory, to_scope
-from gcmem.collector import HistoryMode
-from gcmem.memory import ScopeLike
-from gcmem.retrieval import RetrievalPlan, Retrieved, Step
+from gcmem.retrieval import RetrievalOptions, RetrievalPlan, Retrieved, Step, check_options
 from gcmem.short_term import ShortTermMemory
-from gcmem.timestamps import TimeLike
 from langchain_gcmem.base_search import BaseSearch
 from langchain_gcmem.fields import CollectingFields
 from langchain_gcmem.steps import StepPerformer
@@ -34,8 +31,8 @@ __all__ = ["GCMemRetriever"]
 class GCMemRetriever(CollectingFields, BaseRetriever):
     """Fetches more than it shows, takes out what newer records contradict, and cuts to ``k``.
 
-    ``k``, ``fetch_k``, ``as_of``, ``history`` and ``scope`` may also be given for one call:
-    ``retriever.invoke(query, as_of="2025-06-01")``.
+    ``k``, ``fetch_k``, ``as_of``, ``history`` and ``scope`` may also be given for one call, where
+    what is given counts, None as well: ``retriever.invoke(query, as_of="2025-06-01")``.
 
     Example:
         >>> from langchain_core.documents import Document
@@ -96,73 +93,57 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
 
     @model_validator(mode="after")
     def _can_plan(self) -> Self:
-        self._plan(None, None)
+        self._plan()
         return self
 
     def candidates(
         self,
         query: str,
         *,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        scope: ScopeLike = None,
         config: RunnableConfig | None = None,
+        **options: Unpack[RetrievalOptions],
     ) -> list[Document]:
         """Give the frozen candidate set R_k alone, before anything is judged (section 4.1)."""
-        request = self._request(k, fetch_k)
-        found = request.performer.run(self._frozen(request, query, scope), config)
+        request = self._request(options)
+        found = request.performer.run(request.frozen(query), config)
         return request.performer.translator.write_all(found, found, range(len(found)))
 
     async def acandidates(
         self,
         query: str,
         *,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        scope: ScopeLike = None,
         config: RunnableConfig | None = None,
+        **options: Unpack[RetrievalOptions],
     ) -> list[Document]:
         """Give the frozen candidate set R_k alone, as `candidates` does."""
-        request = self._request(k, fetch_k)
-        steps = self._frozen(request, query, scope)
-        found = await request.performer.arun(steps, config)
+        request = self._request(options)
+        found = await request.performer.arun(request.frozen(query), config)
         return request.performer.translator.write_all(found, found, range(len(found)))
 
     def collect(
         self,
         query: str,
         *,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        as_of: TimeLike | None = None,
-        history: HistoryMode | None = None,
-        scope: ScopeLike = None,
         config: RunnableConfig | None = None,
+        **options: Unpack[RetrievalOptions],
     ) -> Retrieved:
         """Give what the core decided: candidates, what went and why, and what is shown.
 
-        Takes the parameters of a call. ``collect(query).collection.explain(document.id)`` says
-        what happened to a document.
+        ``collect(query).collection.explain(document.id)`` says what happened to a document.
         """
-        request = self._request(k, fetch_k)
-        steps = self._retrieval(request, query, as_of, history, scope)
-        return request.performer.run(steps, config)
+        request = self._request(options)
+        return request.performer.run(request.retrieval(query), config)
 
     async def acollect(
         self,
         query: str,
         *,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        as_of: TimeLike | None = None,
-        history: HistoryMode | None = None,
-        scope: ScopeLike = None,
         config: RunnableConfig | None = None,
+        **options: Unpack[RetrievalOptions],
     ) -> Retrieved:
         """Give what the core decided, as `collect` does."""
-        request = self._request(k, fetch_k)
-        steps = self._retrieval(request, query, as_of, history, scope)
-        return await request.performer.arun(steps, config)
+        request = self._request(options)
+        return await request.performer.arun(request.retrieval(query), config)
 
     @override
     def _get_relevant_documents(
@@ -170,16 +151,11 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        as_of: TimeLike | None = None,
-        history: HistoryMode | None = None,
-        scope: ScopeLike = None,
+        **options: Unpack[RetrievalOptions],
     ) -> list[Document]:
-        request = self._request(k, fetch_k)
-        steps = self._retrieval(request, query, as_of, history, scope)
-        found = request.performer.run(steps, {"callbacks": run_manager.get_child()})
-        return request.shown(found)
+        request = self._request(options)
+        config: RunnableConfig = {"callbacks": run_manager.get_child()}
+        return request.shown(request.performer.run(request.retrieval(query), config))
 
     @override
     async def _aget_relevant_documents(
@@ -187,16 +163,11 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        fetch_k: int | None = None,
-        as_of: TimeLike | None = None,
-        history: HistoryMode | None = None,
-        scope: ScopeLike = None,
+        **options: Unpack[RetrievalOptions],
     ) -> list[Document]:
-        request = self._request(k, fetch_k)
-        steps = self._retrieval(request, query, as_of, history, scope)
-        found = await request.performer.arun(steps, {"callbacks": run_manager.get_child()})
-        return request.shown(found)
+        request = self._request(options)
+        config: RunnableConfig = {"callbacks": run_manager.get_child()}
+        return request.shown(await request.performer.arun(request.retrieval(query), config))
 
     @override
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -205,57 +176,47 @@ class GCMemRetriever(CollectingFields, BaseRetriever):
             return own
         return LangSmithRetrieverParams(**{**self.base_retriever._get_ls_params(), **own})
 
-    def _plan(self, k: int | None, fetch_k: int | None) -> RetrievalPlan:
+    def _plan(self) -> RetrievalPlan:
         base_k = BaseSearch(self.base_retriever).known_k
-        shown = next((given for given in (k, self.k, base_k) if given is not None), None)
-        fetched = self.fetch_k if fetch_k is None else fetch_k
         plan = RetrievalPlan(
-            k=shown,
-            fetch_k=fetched,
+            k=base_k if self.k is None else self.k,
+            fetch_k=self.fetch_k,
             short_term=self.short_term,
             expands=self.query_expander is not None,
             head_lookup=self.head_lookup,
         )
-        if fetched is None and base_k is not None and base_k > (plan.limit or base_k):
+        if self.fetch_k is None and base_k is not None and base_k > (plan.limit or base_k):
             return replace(plan, fetch_k=base_k)
         return plan
 
-    def _request(self, k: int | None, fetch_k: int | None) -> _Request:
+    def _request(self, options: RetrievalOptions) -> _Request:
+        check_options(options)
+        chosen = self.model_copy(update=dict(options)) if options else self
         performer = StepPerformer(
             base=BaseSearch(self.base_retriever),
             expander=self.query_expander,
             collector=self.collector,
             translator=DocumentTranslator(self.mapping()),
         )
-        return _Request(self._plan(k, fetch_k), performer)
-
-    def _frozen(
-        self, request: _Request, query: str, scope: ScopeLike
-    ) -> Generator[Step, Any, list[Memory]]:
-        return request.plan.candidates(query, self.scope if scope is None else scope)
-
-    def _retrieval(
-        self,
-        request: _Request,
-        query: str,
-        as_of: TimeLike | None,
-        history: HistoryMode | None,
-        scope: ScopeLike,
-    ) -> Generator[Step, Any, Retrieved]:
-        return request.plan.run(
-            query,
-            as_of=self.as_of if as_of is None else as_of,
-            history=self.history if history is None else history,
-            scope=self.scope if scope is None else scope,
-        )
+        return _Request(chosen, performer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One request: how it is planned, and what performs it."""
+    """One request: the retriever as it is for this call, and what performs its steps."""
 
-    plan: RetrievalPlan
+    retriever: GCMemRetriever
     performer: StepPerformer
+
+    def frozen(self, query: str) -> Generator[Step, Any, list[Memory]]:
+        """Give the steps to the candidate set."""
+        made = self.retriever
+        return made._plan().candidates(query, as_of=made.as_of, scope=made.scope)
+
+    def retrieval(self, query: str) -> Generator[Step, Any, Retrieved]:
+        """Give the steps to what is to be shown."""
+        made = self.retriever
+        return made._plan().run(query, as_of=made.as_of, history=made.history, scope=made.scope)
 
     def shown(self, found: Retrieved) -> list[Document]:
         """Give the documents of what is to be shown."""

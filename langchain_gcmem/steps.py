@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from langchain_core.runnables import (
@@ -15,13 +13,13 @@ from langchain_core.runnables import (
     RunnableLambda,
     run_in_executor,
 )
-from langchain_core.runnables.base import coerce_to_runnable
-from langchain_core.runnables.utils import is_async_callable
 
 from gcmem import Collector
+from gcmem.default_collector import default_collector
+from gcmem.expansion import QueryExpander, aexpand, expand, read_queries
 from gcmem.retrieval import Collect, Compare, Expand, Fetch, Step
 from langchain_gcmem.base_search import BaseSearch
-from langchain_gcmem.collecting import CollectionRun, default_collector
+from langchain_gcmem.collecting import CollectionRun
 from langchain_gcmem.translation import DocumentTranslator, check_documents
 
 __all__ = ["StepPerformer"]
@@ -59,7 +57,7 @@ class StepPerformer:
     """
 
     base: BaseSearch
-    expander: Runnable[str, list[str]] | Callable[[str], Any] | None
+    expander: Runnable[str, list[str]] | QueryExpander | None
     collector: Collector | None
     translator: DocumentTranslator
 
@@ -92,7 +90,9 @@ class StepPerformer:
                 if self.expander is None:
                     msg = "The plan expands, but there is no query_expander."
                     raise ValueError(msg)
-                return _Call(_as_runnable(self.expander), [step.query], _read_queries)
+                return _Call(
+                    _as_runnable(self.expander), [step.query], lambda found: read_queries(found[0])
+                )
             case Fetch():
                 options = self.base.options(step.limit)
                 return _Call(
@@ -124,27 +124,9 @@ def _advance(steps: Generator[Step, Any, T], answer: Any) -> Step | _Outcome[T]:
         return _Outcome(stop.value)
 
 
-def _as_runnable(expander: Runnable[str, list[str]] | Callable[[str], Any]) -> Runnable[str, Any]:
-    """Make an expander callable in both ways, a coroutine function in synchronous calls too."""
-    if isinstance(expander, Runnable) or not is_async_callable(expander):
-        return coerce_to_runnable(expander)
-
-    async def queries(query: str) -> Any:
-        return await expander(query)
-
-    def run_to_the_end(query: str) -> Any:
-        """Run it in a loop of its own, since this thread's may be running."""
-        context = copy_context()
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            return pool.submit(context.run, lambda: asyncio.run(queries(query))).result()
-
-    return RunnableLambda(run_to_the_end, queries, name="query_expander")
-
-
-def _read_queries(found: list[Any]) -> list[str]:
-    queries = found[0]
-    is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
-    if not is_list or not all(isinstance(query, str) for query in queries):
-        msg = f"query_expander must give a list of queries (texts), got {queries!r}."
-        raise TypeError(msg)
-    return [query for query in queries if query.strip()]
+def _as_runnable(expander: Runnable[str, list[str]] | QueryExpander) -> Runnable[str, list[str]]:
+    """Make an expander callable, and traced, in both ways, whichever way it was written for."""
+    if isinstance(expander, Runnable):
+        return expander
+    name = getattr(expander, "__name__", type(expander).__name__)
+    return RunnableLambda(partial(expand, expander), partial(aexpand, expander), name=name)

@@ -58,7 +58,8 @@ class DocumentTranslator:
         """
         original = self._by_object.get(id(candidate)) or self._by_id.get(candidate.id)
         if original is None:
-            return self._new_document(memory)
+            metadata = self._mapping.written(memory)
+            return Document(page_content=memory.text, id=memory.id, metadata=metadata)
         if memory is candidate:
             return original
         return original.model_copy(
@@ -73,19 +74,6 @@ class DocumentTranslator:
             self.write(memory, candidates[position])
             for memory, position in zip(memories, positions, strict=True)
         ]
-
-    def _new_document(self, memory: Memory) -> Document:
-        """Write out what the mapping reads, so that a later step reads the same memory."""
-        metadata: dict[str, Any] = dict(memory.metadata)
-        for label in memory.scope:
-            key, _, value = label.partition("=")
-            if key in self._mapping.scope_keys:
-                metadata.setdefault(key, value)
-        if memory.timestamp is not None and not any(
-            metadata.get(key) for key in self._mapping.timestamp_keys
-        ):
-            metadata[self._mapping.timestamp_keys[0]] = memory.timestamp.isoformat()
-        return Document(page_content=memory.text, id=memory.id, metadata=metadata)
 
 
 def check_documents(found: Any, *, of: str) -> list[Document]:

@@ -1,4 +1,4 @@
-"""gcmem for LlamaIndex: a postprocessor, a retriever, memory blocks and events."""
+"""gcmem for LlamaIndex: a postprocessor, a retriever, memory blocks, events, ingestion."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from llamaindex_gcmem.embeddings import BundledEmbedding
     from llamaindex_gcmem.events import MemoryGCEndEvent, MemoryGCStartEvent
     from llamaindex_gcmem.expansion import ModelQueryExpander
+    from llamaindex_gcmem.ingestion import write_to_index
     from llamaindex_gcmem.memory import GCMemMemoryBlock
     from llamaindex_gcmem.postprocessor import GCMemPostprocessor
     from llamaindex_gcmem.precedent_block import PrecedentMemoryBlock
@@ -26,6 +27,7 @@ __all__ = [
     "ModelQueryExpander",
     "PrecedentMemoryBlock",
     "__version__",
+    "write_to_index",
 ]
 
 # The module where each name lives.
@@ -38,6 +40,7 @@ _HOMES: Final = {
     "MemoryGCStartEvent": "events",
     "ModelQueryExpander": "expansion",
     "PrecedentMemoryBlock": "precedent_block",
+    "write_to_index": "ingestion",
 }
 
 

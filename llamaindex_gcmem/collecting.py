@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 from gcmem import Collection, Collector, Memory
 from gcmem.collector import HistoryMode
+from gcmem.default_collector import default_collector
 from gcmem.timestamps import TimeLike
 from llamaindex_gcmem.events import observed
 
-__all__ = ["acollect", "collect", "default_collector"]
-
-
-_default: list[Collector] = []
-_building = threading.Lock()
-
-
-def default_collector() -> Collector:
-    """Give `Collector()`, built once in a process; its verdicts are cached for all who use it."""
-    with _building:
-        if not _default:
-            _default.append(Collector())
-        return _default[0]
+__all__ = ["acollect", "collect"]
 
 
 def collect(
@@ -42,10 +30,10 @@ def collect(
         as_of: See `gcmem.Collector.collect`.
         history: See `gcmem.Collector.collect`.
     """
-    with observed(query, memories) as done:
-        if not memories:
+    chosen = _chosen(collector, memories)
+    with observed(query, memories, chosen) as done:
+        if chosen is None:
             return done(Collection(kept=[]))
-        chosen = collector or default_collector()
         return done(chosen.collect(query, memories, as_of=as_of, history=history))
 
 
@@ -57,8 +45,13 @@ async def acollect(
     history: HistoryMode,
 ) -> Collection:
     """Collect as `collect` does, without blocking the event loop."""
-    with observed(query, memories) as done:
-        if not memories:
+    chosen = _chosen(collector, memories)
+    with observed(query, memories, chosen) as done:
+        if chosen is None:
             return done(Collection(kept=[]))
-        chosen = collector or default_collector()
         return done(await chosen.acollect(query, memories, as_of=as_of, history=history))
+
+
+def _chosen(collector: Collector | None, memories: Sequence[Memory]) -> Collector | None:
+    """The collector, or None where there is nothing to decide and none need be built."""
+    return (collector or default_collector()) if memories else None

@@ -10,7 +10,7 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.base import BaseEvent
 
-from gcmem import Collection, Memory
+from gcmem import Collection, Collector, Memory
 
 __all__ = ["MemoryGCEndEvent", "MemoryGCStartEvent", "observed"]
 
@@ -23,10 +23,13 @@ class MemoryGCStartEvent(BaseEvent):
     Attributes:
         query: The question that the candidates were retrieved for; empty if there is none.
         node_ids: Ids of the candidates, in the order in which they were given.
+        settings: How is decided (`gcmem.Collector.settings`); empty where there is nothing to
+            decide.
     """
 
     query: str
     node_ids: list[str]
+    settings: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
     def class_name(cls) -> str:
@@ -69,7 +72,7 @@ class MemoryGCEndEvent(BaseEvent):
 
 @contextmanager
 def observed(
-    query: str, memories: Sequence[Memory]
+    query: str, memories: Sequence[Memory], collector: Collector | None
 ) -> Iterator[Callable[[Collection], Collection]]:
     """Emit the start event now and the end event on every way out.
 
@@ -82,7 +85,9 @@ def observed(
         collections.append(collection)
         return collection
 
-    dispatcher.event(MemoryGCStartEvent(query=query, node_ids=[memory.id for memory in memories]))
+    ids = [memory.id for memory in memories]
+    settings = {} if collector is None else collector.settings
+    dispatcher.event(MemoryGCStartEvent(query=query, node_ids=ids, settings=settings))
     try:
         yield done
     except BaseException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, cast
 
@@ -116,6 +117,9 @@ class GCMemMemoryBlock(BaseMemoryBlock[list[ContentBlock]]):
         description="How many of the last messages take part in the decision. They are not "
         "recalled: the model sees them anyway.",
     )
+    short_term: ShortTermMemory | None = Field(
+        default=None, description="What the user says is added to it, for retrievers that share it."
+    )
     _index: VectorStoreIndex = PrivateAttr()
 
     @model_validator(mode="after")
@@ -148,10 +152,12 @@ class GCMemMemoryBlock(BaseMemoryBlock[list[ContentBlock]]):
         """Recall what is relevant to the last messages and still true, most relevant first."""
         del block_kwargs
         reader, said = self._reader(), list(messages or [])
+        scope = self._scope(session_id)
+        if self.short_term is not None:
+            await asyncio.to_thread(reader.fill, self.short_term, said, scope)
         query = reader.text(said[-self.retrieval_context_window :])
         if not query:
             return []
-        scope = self._scope(session_id)
         live = reader.memories(said[-self.short_term_size :], scope)
         found = await self._retriever(scope, live).aretrieve(query)
         return [TextBlock(text=_rendered(node)) for node in _not_live(found, live)]

@@ -12,6 +12,7 @@ from llama_index.core.schema import TextNode
 
 from gcmem import Memory, to_utc
 from gcmem.mapping import MetadataMapping
+from gcmem.short_term import ShortTermMemory
 
 __all__ = [
     "AUTHORITY_KEY",
@@ -96,6 +97,28 @@ class MessageReader:
             )
             for position, (message, when) in enumerate(self._timed(messages))
         ]
+
+    def fill(
+        self, short_term: ShortTermMemory, messages: Sequence[ChatMessage], scope: Mapping[str, str]
+    ) -> None:
+        """Add what the user has said since the last call, given the conversation as it stands.
+
+        Raises:
+            ValueError: The time of a message cannot be read.
+        """
+        spoken = [m for m in messages if m.role.value == "user" and (m.content or "").strip()]
+        for message in spoken:
+            text, at = message.content or "", self._own_time(message)
+            recent = short_term.recent(scope)
+            held = next((memory for memory in recent if memory.text == text), None)
+            if held is None or (at is not None and held.timestamp is None):
+                is_new = True
+            elif at is None or held.timestamp is None:  # the last message may repeat an earlier one
+                is_new = message is spoken[-1] and held is not recent[-1]
+            else:
+                is_new = at > held.timestamp
+            if is_new:
+                short_term.add_message(text, at, scope=scope)
 
     def text(self, messages: Sequence[ChatMessage]) -> str:
         """Give the text of the messages in a row, to search with."""

@@ -75,9 +75,5 @@ class NodeBook:
 
     def _new_node(self, memory: Memory) -> NodeWithScore:
         """A chunk that only short-term memory holds; it shows its time as a stored one does."""
-        metadata = dict(memory.metadata)
-        time_keys = self._mapping.timestamp_keys
-        if memory.timestamp is not None and not any(key in metadata for key in time_keys):
-            metadata[time_keys[0]] = memory.timestamp.isoformat()
-        node = TextNode(id_=memory.id, text=memory.text, metadata=metadata)
+        node = TextNode(id_=memory.id, text=memory.text, metadata=self._mapping.written(memory))
         return NodeWithScore(node=node, score=memory.relevance)

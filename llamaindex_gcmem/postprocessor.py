@@ -19,6 +19,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index_instrumentation import get_dispatcher
 
 from gcmem import Collection, Collector, Memory, to_utc
+from gcmem.cutting import shown_within
 from gcmem.mapping import MetadataMapping
 from gcmem.timestamps import TimestampUnit
 from llamaindex_gcmem import collecting
@@ -63,7 +64,10 @@ class GCMemPostprocessor(BaseNodePostprocessor):
         default=None, description="Decides what is stale; None: Collector(), the bundled model."
     )
     k: int | None = Field(
-        default=None, ge=1, description="How many nodes to show after collecting; None: all."
+        default=None,
+        ge=1,
+        description="How many nodes to show after collecting; None: all. What replaces a node that "
+        "goes takes its rank, as in GCMemRetriever.",
     )
     timestamp_key: str | tuple[str, ...] = Field(
         default="created_at",
@@ -186,10 +190,9 @@ class GCMemPostprocessor(BaseNodePostprocessor):
         memories: Sequence[Memory],
         collection: Collection,
     ) -> list[NodeWithScore]:
-        kept = list(zip(collection.kept, collection.kept_indices, strict=True))[: self.k]
         return [
             nodes[position] if memory is memories[position] else to_node(memory, nodes[position])
-            for memory, position in kept
+            for memory, position in shown_within(collection, memories, self.k)
         ]
 
     def _mapping(self) -> MetadataMapping:

@@ -16,6 +16,7 @@ from gcmem.precedents import PrecedentLedger, Purge
 from gcmem.precedents.chat_memory import Given, OnError, PrecedentMemory, open_memory
 from gcmem.precedents.evidence import EvidenceExtractor, Utterance
 from gcmem.precedents.recall import shortened
+from gcmem.short_term import ShortTermMemory
 from llamaindex_gcmem.messages import SESSION_KEY, TIME_KEY
 
 __all__ = ["PrecedentMemoryBlock"]
@@ -72,6 +73,12 @@ class PrecedentMemoryBlock(BaseMemoryBlock[str]):
     count_tokens: Callable[[str], int] | None = Field(
         default=None, description="Counts tokens; None estimates."
     )
+    short_term: ShortTermMemory | None = Field(
+        default=None, description="What the user says is added to it, for retrievers that share it."
+    )
+    show_tentative: bool | None = Field(
+        default=None, description="See PrecedentMemory; None: False."
+    )
     on_error: OnError | None = Field(
         default=None, description='"raise" (None) or "warn" where the extractor fails.'
     )
@@ -88,6 +95,8 @@ class PrecedentMemoryBlock(BaseMemoryBlock[str]):
             max_items=self.max_items,
             max_tokens=self.max_tokens,
             count_tokens=self.count_tokens,
+            short_term=self.short_term,
+            show_tentative=self.show_tentative,
             on_error=self.on_error,
         )
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Generator, Sequence
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
@@ -14,31 +14,21 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, QueryType
 from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.dispatcher import DISPATCHER_SPAN_DECORATED_ATTR
 
-from gcmem import Collector, to_scope, to_utc
+from gcmem import Collector, Memory, to_scope, to_utc
 from gcmem.collector import HistoryMode
+from gcmem.expansion import QueryExpander
 from gcmem.mapping import MetadataMapping
 from gcmem.memory import ScopeLike
-from gcmem.retrieval import RetrievalPlan, Retrieved, Step
+from gcmem.retrieval import RetrievalOptions, RetrievalPlan, Retrieved, Step, check_options
 from gcmem.short_term import ShortTermMemory
 from gcmem.timestamps import TimeLike, TimestampUnit
-from llamaindex_gcmem.expansion import QueryExpander
 from llamaindex_gcmem.nodes import NodeBook
 from llamaindex_gcmem.overfetch import known_k
 from llamaindex_gcmem.steps import StepPerformer
 
-__all__ = ["GCMemRetriever", "RetrievalOptions"]
+__all__ = ["GCMemRetriever"]
 
 dispatcher = get_dispatcher(__name__)
-
-
-class RetrievalOptions(TypedDict, total=False):
-    """What may be set for one call: see the parameters of the same names of `GCMemRetriever`."""
-
-    k: int | None
-    fetch_k: int | None
-    as_of: TimeLike | None
-    history: HistoryMode
-    scope: ScopeLike
 
 
 class GCMemRetriever(BaseRetriever):
@@ -143,10 +133,7 @@ class GCMemRetriever(BaseRetriever):
             TypeError: An option is unknown.
             ValueError: An option has a value that is not allowed.
         """
-        allowed = list(RetrievalOptions.__annotations__)
-        if unknown := sorted(set(options) - set(allowed)):
-            msg = f"options must be among {allowed}, got {unknown}."
-            raise TypeError(msg)
+        check_options(options)
         twin = copy.copy(self)
         for name, value in options.items():
             setattr(twin, name, value)
@@ -202,7 +189,7 @@ class GCMemRetriever(BaseRetriever):
     ) -> list[NodeWithScore]:
         """Give the candidate set R_k alone, before anything is judged (GC-Mem, section 4.1)."""
         chosen, performer = self._prepared(str_or_query_bundle, options)
-        steps = chosen._plan().candidates(performer.bundle.query_str, chosen.scope)
+        steps = chosen._frozen(performer.bundle)
         return performer.book.write(performer.run(steps))
 
     async def acandidates(
@@ -210,7 +197,7 @@ class GCMemRetriever(BaseRetriever):
     ) -> list[NodeWithScore]:
         """Give what `candidates` gives, without blocking the event loop."""
         chosen, performer = self._prepared(str_or_query_bundle, options)
-        steps = chosen._plan().candidates(performer.bundle.query_str, chosen.scope)
+        steps = chosen._frozen(performer.bundle)
         return performer.book.write(await performer.arun(steps))
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -239,6 +226,9 @@ class GCMemRetriever(BaseRetriever):
         return self._plan().run(
             bundle.query_str, as_of=self.as_of, history=self.history, scope=self.scope
         )
+
+    def _frozen(self, bundle: QueryBundle) -> Generator[Step, Any, list[Memory]]:
+        return self._plan().candidates(bundle.query_str, as_of=self.as_of, scope=self.scope)
 
     def _plan(self) -> RetrievalPlan:
         return RetrievalPlan(

@@ -14,11 +14,12 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from gcmem import Collector, Memory
 from gcmem.collector import HistoryMode
+from gcmem.default_collector import default_collector
 from gcmem.dominance import BoolMatrix
+from gcmem.expansion import QueryExpander, aexpand, expand
 from gcmem.retrieval import Collect, Compare, Expand, Fetch, Step
 from gcmem.timestamps import TimeLike
-from llamaindex_gcmem.collecting import acollect, collect, default_collector
-from llamaindex_gcmem.expansion import QueryExpander, aexpand, expand
+from llamaindex_gcmem.collecting import acollect, collect
 from llamaindex_gcmem.nodes import NodeBook
 from llamaindex_gcmem.overfetch import widened
 
@@ -59,7 +60,7 @@ class StepPerformer:
                 result: Answer = stop.value
                 return result
             if isinstance(step, Expand):
-                answer = expand(self.expander, step.query)
+                answer = [] if self.expander is None else expand(self.expander, step.query)
             elif isinstance(step, Fetch):
                 answer = [self.book.read(nodes) for nodes in self._fetch(step)]
             elif isinstance(step, Compare):
@@ -77,7 +78,7 @@ class StepPerformer:
                 result: Answer = stop.value
                 return result
             if isinstance(step, Expand):
-                answer = await aexpand(self.expander, step.query)
+                answer = [] if self.expander is None else await aexpand(self.expander, step.query)
             elif isinstance(step, Fetch):
                 answer = [self.book.read(nodes) for nodes in await self._afetch(step)]
             elif isinstance(step, Compare):

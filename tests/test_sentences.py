@@ -58,8 +58,7 @@ def test_spans_cover_the_text_in_order_without_overlap(text: str) -> None:
 def test_what_is_judged_stands_at_its_offset(text: str) -> None:
     spans = split_statements(text)
     for span in spans:
-        begin = span.body if len(spans) > 1 else span.start
-        stands = text[begin : span.end]
+        stands = text[span.body : span.end]
         assert "".join(stands.split()).startswith("".join(span.text.split()))
 
 
@@ -112,9 +111,25 @@ def test_a_wrapped_sentence_is_one_statement() -> None:
     assert texts(text + " It is late.") == [text.replace("\n", " "), "It is late."]
 
 
-@pytest.mark.parametrize("text", ["User: I moved.", "- tea", "  I live in Ulm.\n", "", "..."])
-def test_a_text_of_one_statement_is_judged_as_it_stands(text: str) -> None:
+@pytest.mark.parametrize("text", ["I  moved.", "Ann: I moved.", "  I live in Ulm.\n", "", "..."])
+def test_a_text_of_one_statement_without_a_label_is_judged_as_it_stands(text: str) -> None:
     assert texts(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "label", ["User: ", "assistant: ", "- ", "2. ", "> ", "[2026-03-01 10:00] user: ", "<message> "]
+)
+def test_a_statement_is_judged_alike_alone_and_beside_others(label: str) -> None:
+    alone, beside = f"{label}I moved to Kiel.", f"{label}I moved to Kiel. I like it."
+    assert texts(alone) == ["I moved to Kiel."]
+    assert texts(beside)[0] == texts(alone)[0]
+    assert split_statements(alone)[0].body == len(label)
+
+
+@pytest.mark.parametrize("mark", ["[Paris office] ", "[draft v2] ", "[handbook] "])
+def test_brackets_that_hold_no_time_are_part_of_what_is_said(mark: str) -> None:
+    assert texts(f"{mark}The fee is 5 EUR.") == [f"{mark}The fee is 5 EUR."]
+    assert texts(f"{mark}The fee is 5 EUR. Pay it.")[0] == f"{mark}The fee is 5 EUR."
 
 
 def test_what_has_no_word_belongs_to_the_statement_before() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gcmem import Memory, PrecedentLedger, ShortTermMemory
+from tests.precedents.test_upgrading import made_by_version_1
 
 
 @pytest.fixture(params=["memory", "sqlite in memory", "sqlite file"])
@@ -120,6 +124,70 @@ def test_what_was_added_is_there_after_reopening(tmp_path: Path) -> None:
     first.extend(Memory(text, i) for i, text in enumerate("abc"))
     first.close()
     assert texts(ShortTermMemory(2, url=url)) == ["b", "c"]
+
+
+SCOPES = ("ann", "ben", ("ann", "work"))
+
+
+def fill(recent: ShortTermMemory) -> None:
+    for scope in SCOPES:
+        recent.extend(
+            [Memory(f"hobby={hobby}", 1, scope=scope) for hobby in ("ironing", "fencing")]
+        )
+
+
+def test_a_purge_of_the_ledger_erases_the_chunks_of_exactly_that_scope(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'memory.db'}"
+    recent = ShortTermMemory(url=url)
+    fill(recent)
+    with PrecedentLedger(url) as ledger:
+        done = ledger.purge(("ann", "work"))
+        assert done.chunks == 2
+        assert ledger.purges() == [done]
+        assert [len(texts(recent, scope)) for scope in SCOPES] == [2, 2, 0]
+        assert ledger.purge("ann").chunks == 2
+        assert [len(texts(recent, scope)) for scope in SCOPES] == [0, 2, 0]
+        assert ledger.purge("ann").chunks == 0
+    recent.add(Memory("hobby=chess", 2, scope="ann"))
+    assert texts(recent, "ann") == ["hobby=chess"]
+
+
+@pytest.mark.parametrize("way", ["purge", "clear"])
+def test_of_what_was_erased_no_byte_is_left_in_the_files(tmp_path: Path, way: str) -> None:
+    url = f"sqlite:///{tmp_path / 'memory.db'}"
+    recent = ShortTermMemory(url=url)
+    fill(recent)
+    with PrecedentLedger(url) as ledger:
+        for scope in SCOPES:
+            if way == "purge":
+                ledger.purge(scope)
+            else:
+                recent.clear(scope)
+        for path in tmp_path.iterdir():
+            content = path.read_bytes()
+            for word in (b"ironing", b"fencing", b"ann", b"ben"):
+                assert word not in content, (path.name, word)
+
+
+def test_chunks_of_a_file_of_version_1_are_kept_and_purged(tmp_path: Path) -> None:
+    url = made_by_version_1("schema_1", tmp_path)
+    now = ShortTermMemory(url=f"sqlite:///{tmp_path / 'now.db'}")
+    fill(now)
+    now.close()
+    with (
+        closing(sqlite3.connect(tmp_path / "now.db")) as new,
+        closing(sqlite3.connect(tmp_path / "memory.db")) as old,
+    ):
+        (table,) = new.execute("SELECT sql FROM sqlite_master WHERE name = 'gcmem_recent_chunk'")
+        old.execute(table[0])
+        rows = new.execute("SELECT scope, id, content FROM gcmem_recent_chunk").fetchall()
+        spaced = [(json.dumps(json.loads(scope)), *rest) for scope, *rest in rows]
+        old.executemany("INSERT INTO gcmem_recent_chunk VALUES (NULL, ?, ?, ?)", spaced)
+        old.commit()
+    recent = ShortTermMemory(url=url)
+    assert [texts(recent, scope) for scope in SCOPES] == [["hobby=ironing", "hobby=fencing"]] * 3
+    with PrecedentLedger(url) as ledger:
+        assert [ledger.purge(scope).chunks for scope in SCOPES] == [2, 2, 2]
 
 
 def test_a_copy_by_pickle_shares_a_file_and_copies_memory(tmp_path: Path) -> None:

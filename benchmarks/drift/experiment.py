@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from benchmarks.drift import measures
-from benchmarks.drift.methods import METHODS, tepa_rev_with_window
+from benchmarks.drift.methods import METHODS, SHOWING_TENTATIVE, tepa_rev_with_window
 from benchmarks.drift.playing import Successes, play
 from benchmarks.drift.settings import PHASES, TASKS, Controlled, Setting
 
@@ -85,9 +85,9 @@ def _conditions(
                 yield condition, play(setting, noisy, METHODS[method])
     elif name == "evidence":
         for corrections in ("everyone", "nobody"):
-            for method in METHODS:
-                successes = play(setting, streams, METHODS[method], corrections=corrections)
-                yield {"method": method, "corrections reach": corrections}, successes
+            for each in (*METHODS.values(), SHOWING_TENTATIVE):
+                successes = play(setting, streams, each, corrections=corrections)
+                yield {"method": each.name, "corrections reach": corrections}, successes
     elif name == "window":
         for window in WINDOWS:
             yield {"window": window}, play(setting, streams, tepa_rev_with_window(window))

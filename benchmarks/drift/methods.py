@@ -28,6 +28,8 @@ class Method:
         falsifiable: Whether it takes corrections as evidence (the lifecycle policies).
         resets: Whether it is told of each change of phase.
         keep: Most lines that a log shows of one value.
+        tentative: Whether a Hypothesis that worked the last time is shown where nothing is Active
+            (`PrecedentMemory(show_tentative=True)`).
     """
 
     name: str
@@ -36,6 +38,7 @@ class Method:
     falsifiable: bool = False
     resets: bool = False
     keep: int | None = None
+    tentative: bool = False
 
 
 def _make_methods() -> dict[str, Method]:
@@ -62,6 +65,15 @@ def _make_methods() -> dict[str, Method]:
 
 
 METHODS: Final = _make_methods()
+
+
+SHOWING_TENTATIVE: Final = Method(
+    name="gcmem, tentative shown",
+    policy=lambda _: LifecyclePolicy(),
+    falsifiable=True,
+    tentative=True,
+)
+"""What an agent may choose that learns from outcomes alone."""
 
 
 def tepa_rev_with_window(window: int) -> Method:

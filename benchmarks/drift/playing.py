@@ -15,6 +15,7 @@ from benchmarks.drift.methods import HALF_LIFE, Line, Method, choose
 from benchmarks.drift.settings import TASKS, TASKS_PER_PHASE, Setting, Stream, Task
 from gcmem import PrecedentLedger
 from gcmem.precedents import Observation, Precedent, Trial, TrialKind, Trials
+from gcmem.precedents.recall import tentative
 
 Corrections: TypeAlias = Literal["lifecycle", "everyone", "nobody"]
 Successes: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.bool_]]"
@@ -101,6 +102,9 @@ class _Run:
     def _lines(self, scope: str, key: str) -> list[Line]:
         assert self._ledger is not None
         standing = self._ledger.active(scope, keys=key)
+        if self._method.tentative and not standing:
+            hypotheses = self._ledger.hypotheses(scope)
+            standing = tentative([], [item for item in hypotheses if item.key == key])
         return [(item.value, self._votes(scope, item), item.support) for item in standing]
 
     def _votes(self, scope: str, item: Precedent) -> float:

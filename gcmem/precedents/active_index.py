@@ -40,6 +40,15 @@ class ActiveIndex:
         with self._lock:
             self._scopes.pop(scope, None)
 
+    def of_key(self, scope: str, match: str) -> list[Precedent]:
+        """Give the Active precedents of one key, newest value first.
+
+        What a key holds is replaced as a whole, so to read it takes no lock.
+        """
+        keys = self._scopes.get(scope)
+        held = None if keys is None else keys.get(match)
+        return [] if held is None else list(held[1])
+
     def active(self, scope: str, matches: Sequence[str] | None = None) -> list[Precedent]:
         """Give the Active precedents of a scope: keys as they came, newest value first."""
         with self._lock:
@@ -48,9 +57,6 @@ class ActiveIndex:
                 return []
             if matches is None:
                 found = list(keys.values())
-            elif len(matches) == 1:
-                held = keys.get(matches[0])
-                return [] if held is None else list(held[1])
             else:
                 found = [keys[match] for match in dict.fromkeys(matches) if match in keys]
         return [precedent for _, standing in sorted(found, key=_number) for precedent in standing]

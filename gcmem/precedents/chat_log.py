@@ -9,11 +9,11 @@ from typing import Final
 from sqlalchemy import Connection, delete, insert, select, update
 
 from gcmem.memory import ScopeLike
-from gcmem.precedents import chat_tables
 from gcmem.precedents.evidence import Utterance
 from gcmem.precedents.hearing import hash_of
 from gcmem.precedents.labels import encode_scope
 from gcmem.precedents.ledger import PrecedentLedger
+from gcmem.precedents.schema import heard, message
 
 __all__ = ["ChatLog"]
 
@@ -29,16 +29,13 @@ class ChatLog:
 
     def __init__(self, ledger: PrecedentLedger) -> None:
         self._storage = ledger._storage
-        self._storage.write(chat_tables.create_tables)
 
     def heard(self, scope: ScopeLike, session: str) -> list[str]:
         """Give the hashes of the messages that have been read, oldest first."""
         place = encode_scope(scope)
         found = self._storage.read(
             lambda connection: connection.scalar(
-                select(chat_tables.heard.c.hashes).where(
-                    chat_tables.heard.c.scope == place, chat_tables.heard.c.session == session
-                )
+                select(heard.c.hashes).where(heard.c.scope == place, heard.c.session == session)
             )
         )
         return [] if found is None else list(json.loads(found))
@@ -47,19 +44,17 @@ class ChatLog:
         """Note that messages have been read."""
         place = encode_scope(scope)
         new = [hash_of(utterance) for utterance in utterances]
-        at = (chat_tables.heard.c.scope == place, chat_tables.heard.c.session == session)
+        at = (heard.c.scope == place, heard.c.session == session)
 
         def work(connection: Connection) -> None:
-            found = connection.scalar(
-                select(chat_tables.heard.c.hashes).where(*at).with_for_update()
-            )
+            found = connection.scalar(select(heard.c.hashes).where(*at).with_for_update())
             hashes = [*(json.loads(found) if found else []), *new][-_LONGEST:]
             text = json.dumps(hashes, separators=(",", ":"))
             if found is None:
                 row = {"scope": place, "session": session, "hashes": text}
-                connection.execute(insert(chat_tables.heard), row)
+                connection.execute(insert(heard), row)
             else:
-                connection.execute(update(chat_tables.heard).where(*at).values(hashes=text))
+                connection.execute(update(heard).where(*at).values(hashes=text))
 
         self._storage.write(work)
 
@@ -67,9 +62,9 @@ class ChatLog:
         """Give the stored messages of a session, oldest first."""
         place = encode_scope(scope)
         query = (
-            select(chat_tables.message.c.content)
-            .where(chat_tables.message.c.scope == place, chat_tables.message.c.session == session)
-            .order_by(chat_tables.message.c.seq)
+            select(message.c.content)
+            .where(message.c.scope == place, message.c.session == session)
+            .order_by(message.c.seq)
         )
         return list(self._storage.read(lambda connection: connection.scalars(query).all()))
 
@@ -78,16 +73,14 @@ class ChatLog:
         place = encode_scope(scope)
         rows = [{"scope": place, "session": session, "content": content} for content in messages]
         if rows:
-            self._storage.write(
-                lambda connection: connection.execute(insert(chat_tables.message), rows)
-            )
+            self._storage.write(lambda connection: connection.execute(insert(message), rows))
 
     def clear(self, scope: ScopeLike, session: str) -> None:
         """Delete the stored messages of a session, and what was noted about it."""
         place = encode_scope(scope)
 
         def work(connection: Connection) -> None:
-            for table in (chat_tables.message, chat_tables.heard):
+            for table in (message, heard):
                 connection.execute(
                     delete(table).where(table.c.scope == place, table.c.session == session)
                 )

@@ -15,7 +15,14 @@ from gcmem.precedents.evidence_conflict import ConflictExtractor
 from gcmem.precedents.hearing import new_in_flush, new_in_window
 from gcmem.precedents.ledger import PrecedentLedger
 from gcmem.precedents.precedent import Purge, Transition
-from gcmem.precedents.recall import RECALL_HEADER, approximate_tokens, by_relevance, recall_text
+from gcmem.precedents.recall import (
+    RECALL_HEADER,
+    approximate_tokens,
+    by_relevance,
+    recall_text,
+    tentative,
+)
+from gcmem.short_term import ShortTermMemory
 
 __all__ = ["ExtractionWarning", "Given", "OnError", "PrecedentMemory", "open_memory"]
 
@@ -36,7 +43,8 @@ class PrecedentMemory:
     """Learns from conversations what is true of a scope, and writes it for a prompt.
 
     Each message is read for evidence once, also after a restart: what was read is noted, by
-    hashes, in the ledger's database. Only Active precedents are ever written.
+    hashes, in the ledger's database. Only Active precedents are written, unless `show_tentative`
+    is chosen; nothing Revoked ever is.
 
     Args:
         ledger: The ledger, or its URL.
@@ -45,6 +53,11 @@ class PrecedentMemory:
         max_tokens: Tokens of what is written, at most.
         count_tokens: Counts the tokens of a text; None estimates (`approximate_tokens`).
         encoder: Finds what is relevant; None takes the bundled one.
+        short_term: What the user says is added to it, for retrievers that share it; None for none.
+        show_tentative: Also write, behind the others and marked as not established, the Hypothesis
+            that worked the last time it was tried, where a key has nothing Active. For an agent
+            that learns from outcomes alone (see `PrecedentMemoryMiddleware`): by the policy's
+            three supports it would have to hit upon what works three times unaided.
         on_error: What to do where an extractor fails: "raise" its error, or "warn" and go on
             without; the messages are then read again with the next ones.
 
@@ -70,6 +83,8 @@ class PrecedentMemory:
         max_tokens: int = 1_000,
         count_tokens: Callable[[str], int] | None = None,
         encoder: SentenceEncoder | None = None,
+        short_term: ShortTermMemory | None = None,
+        show_tentative: bool = False,
         on_error: OnError = "raise",
     ) -> None:
         if not isinstance(ledger, PrecedentLedger | str):
@@ -94,6 +109,8 @@ class PrecedentMemory:
         self.ledger = PrecedentLedger(ledger) if isinstance(ledger, str) else ledger
         self.encoder = encoder or SentenceEncoder()
         self.extractor = extractor or ConflictExtractor(encoder=self.encoder)
+        self.short_term = short_term
+        self.show_tentative = show_tentative
         self.max_items = max_items
         self.max_tokens = max_tokens
         self.on_error = on_error
@@ -154,7 +171,11 @@ class PrecedentMemory:
         Returns:
             A block for a system message; empty where nothing is known.
         """
-        relevant = by_relevance(self.ledger.active(scope), query, self.encoder)
+        active = self.ledger.active(scope)
+        relevant = by_relevance(active, query, self.encoder)
+        if self.show_tentative:
+            waiting = tentative(active, self.ledger.hypotheses(scope))
+            relevant += by_relevance(waiting, query, self.encoder)
         return recall_text(
             relevant,
             max_items=self.max_items,
@@ -167,8 +188,14 @@ class PrecedentMemory:
         return await asyncio.to_thread(self.recall, query, scope=scope)
 
     def purge(self, scope: ScopeLike) -> Purge:
-        """Delete everything of exactly this scope: precedents, archive, audit, stored messages."""
-        return self.ledger.purge(scope)
+        """Delete everything of exactly this scope: precedents, archive, audit, stored messages.
+
+        Short-term memory of this scope goes as well, also one that lives elsewhere.
+        """
+        done = self.ledger.purge(scope)
+        if self.short_term is not None:
+            self.short_term.clear(scope)
+        return done
 
     def _new(
         self, utterances: Iterable[Utterance], scope: ScopeLike, session: str, given: Given
@@ -177,10 +204,15 @@ class PrecedentMemory:
         if given not in get_args(Given):
             msg = f"given must be one of {get_args(Given)}, got {given!r}."
             raise ValueError(msg)
-        if not readable or given == "new":
-            return readable
-        find_new = new_in_flush if given == "flushed" else new_in_window
-        return find_new(self.log.heard(scope, session), readable)
+        new = readable
+        if readable and given != "new":
+            find_new = new_in_flush if given == "flushed" else new_in_window
+            new = find_new(self.log.heard(scope, session), readable)
+        if self.short_term is not None:
+            for said in new:
+                if said.role == "user":
+                    self.short_term.add_message(said.text, said.at, scope=scope)
+        return new
 
     def _record(
         self, claims: list[Claim], new: Sequence[Utterance], scope: ScopeLike, session: str

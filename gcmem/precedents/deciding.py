@@ -36,7 +36,7 @@ def allowed(
 def _obstacle(
     connection: Connection, row: KeyRow, entry: Entry, kind: EventKind, policy: LifecyclePolicy
 ) -> str | None:
-    if kind is EventKind.REVOKE:
+    if kind in {EventKind.REVOKE, EventKind.RETRACT}:
         return "is Revoked already" if entry.state is State.REVOKED else None
     if kind is EventKind.PIN:
         return None if entry.state is State.ACTIVE else "is not Active, so it cannot be pinned"

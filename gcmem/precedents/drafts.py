@@ -9,11 +9,11 @@ from gcmem.memory import ScopeLike
 from gcmem.precedents.entry import EventKind
 from gcmem.precedents.labels import checked_text, encode_scope, to_microseconds
 from gcmem.precedents.policy import LifecyclePolicy
-from gcmem.precedents.precedent import Cardinality, Evidence, Observation
+from gcmem.precedents.precedent import Cardinality, Evidence, Observation, Outcome
 from gcmem.precedents.recording import Draft
 from gcmem.timestamps import TimeLike
 
-__all__ = ["of_observation", "of_outcome", "to_cardinality", "to_time"]
+__all__ = ["of_correction", "of_observation", "of_outcome", "to_cardinality", "to_time"]
 
 _GUESS_AUTHORITY: Final = -1.0
 
@@ -48,39 +48,57 @@ def of_observation(
     )
 
 
-def of_outcome(
-    policy: LifecyclePolicy,
+def of_outcome(policy: LifecyclePolicy, item: Outcome) -> Draft:
+    """Give an outcome as evidence; a success that only a guessing source sees is a guess.
+
+    Raises:
+        TypeError: A field has another type.
+        ValueError: A field is blank or not allowed.
+    """
+    if not isinstance(item.success, bool):
+        msg = f"success must be True or False, got {item.success!r}."
+        raise TypeError(msg)
+    kind = EventKind.SUCCESS if item.success else EventKind.FAILURE
+    rank = _to_authority(item.authority)
+    if policy.guesses(_to_source(item.source)):
+        kind = EventKind.GUESS if item.success else kind
+        rank = _GUESS_AUTHORITY if rank is None else rank
+    return Draft(
+        scope=encode_scope(item.scope),
+        key=checked_text("key", item.key),
+        kind=kind,
+        value=None if item.value is None else checked_text("value", item.value),
+        at=to_time(item.at),
+        authority=rank,
+        source=item.source,
+    )
+
+
+def of_correction(
     key: str,
-    success: object,
+    value: str,
+    reason: str,
     *,
-    value: str | None,
     scope: ScopeLike,
     at: TimeLike | None,
     source: str | None,
     authority: float | None,
 ) -> Draft:
-    """Give an outcome as evidence; a success that only a guessing source sees is a guess.
+    """Give a correction by hand as evidence.
 
     Raises:
         TypeError: A parameter has another type.
         ValueError: A parameter is blank or not allowed.
     """
-    if not isinstance(success, bool):
-        msg = f"success must be True or False, got {success!r}."
-        raise TypeError(msg)
-    kind = EventKind.SUCCESS if success else EventKind.FAILURE
-    rank = _to_authority(authority)
-    if policy.guesses(_to_source(source)):
-        kind = EventKind.GUESS if success else kind
-        rank = _GUESS_AUTHORITY if rank is None else rank
     return Draft(
         scope=encode_scope(scope),
         key=checked_text("key", key),
-        kind=kind,
-        value=None if value is None else checked_text("value", value),
+        kind=EventKind.CORRECT,
+        value=checked_text("value", value),
         at=to_time(at),
-        authority=rank,
-        source=source,
+        authority=_to_authority(authority),
+        source=_to_source(source),
+        detail=reason,
     )
 
 

@@ -23,6 +23,8 @@ class EventKind(StrEnum):
     TRIAL_PASSED = "trial_passed"
     TRIAL_FAILED = "trial_failed"
     REVOKE = "revoke"
+    RETRACT = "retract"
+    CORRECT = "correct"
     RESTORE = "restore"
     PIN = "pin"
     UNPIN = "unpin"

@@ -139,9 +139,10 @@ def record_claims(
 ) -> list[Transition]:
     """Tell a ledger what an extractor found.
 
-    A claim that retracts revokes what it names, with the user's word as the reason; what is
+    A claim that retracts takes back what it names, with the user's word as the reason; what is
     pinned or of higher authority stays, and so does everything that only a guess takes back. It
-    is a transaction of its own.
+    is a transaction of its own. That is also how a user corrects an immutable key, in either order:
+    "not Porto", which retracts, and "Faro", which takes the place that becomes free.
 
     Returns:
         The transitions that followed, in order.
@@ -175,7 +176,7 @@ def _retract(ledger: PrecedentLedger, claim: Claim, scope: ScopeLike) -> list[Tr
         if not named or precedent.pinned or precedent.authority > 0:
             continue
         try:
-            transitions += ledger.revoke(
+            transitions += ledger.retract(
                 precedent.id, f"taken back by {claim.source or 'the user'}", at=claim.at
             )
         except PrecedentStateError:

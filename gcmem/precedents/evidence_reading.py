@@ -30,6 +30,8 @@ The value is as short as it can be ("Kiel", not "she moved to Kiel"), and writte
 if it is the same.
 If the writer takes something back and nothing takes its place ("forget that I like tea", "I no \
 longer own a car"), give the key, the value that is gone if it is known, and "retracts": true.
+If the writer corrects a mistake ("I was born in Faro, not in Porto"), give two entries: the wrong \
+value with "retracts": true, and the right one.
 "quote" repeats, letter by letter, the words of the message that say so.
 
 {DATA_RULE}

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, and_, bindparam, insert, select,
 from gcmem.precedents.precedent import Cardinality
 from gcmem.precedents.schema import definition, key
 
-__all__ = ["KeyRow", "chunks", "define", "ensure_keys", "find_keys", "save_keys"]
+__all__ = ["KeyRow", "chunks", "define", "ensure_keys", "find_keys", "keys_by_id", "save_keys"]
 
 Item = TypeVar("Item")
 
@@ -74,6 +74,12 @@ def find_keys(
         )
     ]
     return sorted(rows, key=lambda row: row.id)
+
+
+def keys_by_id(connection: Connection, key_ids: Iterable[int]) -> list[KeyRow]:
+    """Lock and give keys that are still there, in the order in which they came."""
+    wanted = select(key).where(key.c.id.in_(sorted(key_ids))).order_by(key.c.id).with_for_update()
+    return [_key_row(row) for row in connection.execute(wanted)]
 
 
 _INSERT_KEY: Final = insert(key).returning(key)

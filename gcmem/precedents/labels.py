@@ -19,6 +19,7 @@ __all__ = [
     "forget_texts",
     "from_microseconds",
     "match_key",
+    "match_of_key",
     "microseconds_now",
     "scope_digest",
     "to_microseconds",
@@ -59,10 +60,22 @@ def match_key(text: str) -> str:
     Unicode NFC, case folded, runs of white space as one blank; a text too long for an index is
     cut and completed by its SHA-256.
     """
-    folded = unicodedata.normalize("NFC", " ".join(text.split()).casefold())
+    folded = " ".join(text.split()).casefold()
+    if not folded.isascii():
+        folded = unicodedata.normalize("NFC", folded)
     if len(folded) <= _LONGEST_MATCH:
         return folded
     return f"{folded[:64]}#sha256:{hashlib.sha256(folded.encode()).hexdigest()}"
+
+
+@lru_cache(maxsize=65_536)
+def match_of_key(text: str) -> str:
+    """Give the match form of a key that is asked for.
+
+    Raises:
+        ValueError: It is blank, or cannot be stored.
+    """
+    return match_key(checked_text("keys", text))
 
 
 @lru_cache(maxsize=65_536)
@@ -72,6 +85,12 @@ def _encoded(scope: Scope) -> str:
 
 def encode_scope(scope: ScopeLike) -> str:
     """Give the canonical text of a scope, in any form that `to_scope` reads."""
+    if type(scope) is tuple:
+        for label in scope:
+            if type(label) is not str:
+                break
+        else:
+            return _encoded(scope)
     return _encoded(to_scope(scope))
 
 
@@ -103,6 +122,7 @@ def to_microseconds(name: str, value: TimeLike) -> int:
 def forget_texts() -> None:
     """Drop every text that this module remembers for speed, as a purge demands."""
     match_key.cache_clear()
+    match_of_key.cache_clear()
     _encoded.cache_clear()
     decode_scope.cache_clear()
 

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection
-
 from gcmem.memory import ScopeLike
-from gcmem.precedents import deciding, drafts, key_rows, purging
-from gcmem.precedents.entry import EventKind
-from gcmem.precedents.labels import checked_text, encode_scope, forget_texts, match_key
+from gcmem.precedents import compacting, drafts, key_rows, purging
+from gcmem.precedents.decisions import LedgerDecisions
+from gcmem.precedents.labels import (
+    checked_text,
+    encode_scope,
+    forget_texts,
+    match_key,
+    scope_digest,
+    to_microseconds,
+)
 from gcmem.precedents.policy import LifecyclePolicy
 from gcmem.precedents.precedent import (
     Cardinality,
+    Compaction,
     Evidence,
     Observation,
-    Precedent,
+    Outcome,
     Purge,
     Transition,
 )
-from gcmem.precedents.recording import Draft, Recording
 from gcmem.precedents.storage import Storage
-from gcmem.precedents.views import LedgerViews
 from gcmem.timestamps import TimeLike
 
 __all__ = ["PrecedentLedger"]
 
 
-class PrecedentLedger(LedgerViews):
+class PrecedentLedger(LedgerDecisions):
     """Keyed precedents whose validity is falsifiable: evidence promotes and revokes them (TEPA).
 
     Everything that is told to the ledger is stored as evidence, and the state of a key is what
@@ -77,7 +80,6 @@ class PrecedentLedger(LedgerViews):
             msg = f"policy must be a LifecyclePolicy, got {policy!r}."
             raise TypeError(msg)
         super().__init__(Storage(url), policy or LifecyclePolicy())
-        self._in_order = threading.RLock()
 
     # evidence
 
@@ -205,17 +207,49 @@ class PrecedentLedger(LedgerViews):
             TypeError: A parameter has another type.
             ValueError: A parameter is blank, or the key is multi-valued and no value was given.
         """
-        draft = drafts.of_outcome(
-            self._policy,
-            key,
-            success,
-            value=value,
-            scope=scope,
-            at=at,
-            source=source,
-            authority=authority,
+        item = Outcome(
+            key, success, value=value, scope=scope, at=at, source=source, authority=authority
         )
-        return self._tell([draft])
+        return self._tell([drafts.of_outcome(self._policy, item)])
+
+    def outcome_many(
+        self,
+        outcomes: Iterable[Outcome | tuple[str, bool]],
+        *,
+        scope: ScopeLike = (),
+        at: TimeLike | None = None,
+        source: str | None = None,
+        authority: float | None = None,
+    ) -> list[Transition]:
+        """Store many outcomes in one transaction: all of them or, on an error, none.
+
+        Args:
+            outcomes: `Outcome` objects, or pairs (key, success) about what was Active, that take
+                the other parameters of this call.
+            scope: For pairs.
+            at: For pairs.
+            source: For pairs.
+            authority: For pairs.
+
+        Returns:
+            The transitions that followed, grouped by key.
+
+        Raises:
+            TypeError: An item is neither, or a parameter has another type.
+            ValueError: A parameter is blank, or the key is multi-valued and no value was given.
+        """
+        told = []
+        for item in outcomes:
+            if isinstance(item, Outcome):
+                told.append(drafts.of_outcome(self._policy, item))
+                continue
+            if not isinstance(item, tuple) or len(item) != 2:
+                msg = f"outcomes must hold Outcome or (key, success), got {item!r}."
+                raise TypeError(msg)
+            key, success = item
+            full = Outcome(key, success, scope=scope, at=at, source=source, authority=authority)
+            told.append(drafts.of_outcome(self._policy, full))
+        return self._tell(told)
 
     def define_key(
         self, key: str, *, cardinality: Cardinality | str, scope: ScopeLike | None = None
@@ -240,96 +274,58 @@ class PrecedentLedger(LedgerViews):
             )
         ).transitions
 
-    # decisions by hand
+    def compact(
+        self, before: TimeLike, *, scope: ScopeLike | None = None, at_least: int = 100
+    ) -> Compaction:
+        """Fold the evidence dated before a time for good, so that the log does not grow for ever.
 
-    def revoke(
-        self,
-        id: str,  # noqa: A002  (the contract's name)
-        reason: str,
-        *,
-        at: TimeLike | None = None,
-    ) -> list[Transition]:
-        """Take a precedent out of the Active set (or the Hypotheses), whatever the evidence.
+        Nothing that is Active, archived, counted or audited changes, nor what evidence does from
+        now on, nor which values `active(as_of=...)` gives for any time, nor what `restore` brings
+        back. What is forgotten of the compacted evidence, key by key:
 
-        Fresh evidence can promote it again. `restore` is the exact inverse.
+        - its single pieces with their sources; `as_of` in that time gives the counts of the last
+          transition before,
+        - its order: evidence that arrives later and is older than the newest compacted piece is
+          counted, and decides nothing (a new value is archived; one of a multi-valued key stands),
+          and a decision by hand dated so is an error,
+        - other readings of it: another policy, or `define_key`, decides only what comes after.
 
-        Raises:
-            UnknownPrecedentError: There is none with this id.
-            PrecedentStateError: It is Revoked already.
-        """
-        return self._decide(id, EventKind.REVOKE, checked_text("reason", reason), at)
+        It takes a few keys in each transaction, so other writers get their turn, and a process
+        that is killed leaves whole keys. In SQLite the file keeps its size and uses the room again.
 
-    def restore(
-        self,
-        id: str,  # noqa: A002  (the contract's name)
-        *,
-        at: TimeLike | None = None,
-    ) -> list[Transition]:
-        """Undo a revocation.
+        Args:
+            before: Evidence dated before it is compacted.
+            scope: Whose; None means every scope.
+            at_least: Keys with fewer pieces of such evidence are left as they are.
 
-        After `revoke`, the record is byte for byte what it was before, the audit trail aside;
-        evidence that came in between is kept. A precedent that evidence revoked becomes Active
-        again with its counts, and starts a new episode: what brought it down is answered.
+        Returns:
+            The audit row, also given by `compactions`.
 
         Raises:
-            UnknownPrecedentError: There is none with this id.
-            PrecedentStateError: It is not Revoked, or another value of its key is Active and
-                would have to be revoked first.
+            TypeError: A parameter has another type.
+            ValueError: The time cannot be read, or `at_least` is below 1.
         """
-        return self._decide(id, EventKind.RESTORE, None, at)
-
-    def pin(
-        self,
-        id: str,  # noqa: A002  (the contract's name)
-        *,
-        at: TimeLike | None = None,
-    ) -> list[Transition]:
-        """Keep evidence from revoking an Active precedent; only `revoke` still can.
-
-        Raises:
-            UnknownPrecedentError: There is none with this id.
-            PrecedentStateError: It is not Active.
-        """
-        return self._decide(id, EventKind.PIN, None, at)
-
-    def unpin(
-        self,
-        id: str,  # noqa: A002  (the contract's name)
-        *,
-        at: TimeLike | None = None,
-    ) -> list[Transition]:
-        """Let evidence decide again; the evidence to come, not what came while it was pinned.
-
-        Raises:
-            UnknownPrecedentError: There is none with this id.
-            PrecedentStateError: It is not pinned.
-        """
-        return self._decide(id, EventKind.UNPIN, None, at)
-
-    def reset(self, scope: ScopeLike = (), *, reason: str = "oracle reset") -> list[Transition]:
-        """Revoke everything Active in a scope and start its evidence anew (for benchmarks).
-
-        It takes effect right after the latest evidence of each key.
-        """
-        place = encode_scope(scope)
-        detail = checked_text("reason", reason)
-
-        def work(connection: Connection) -> Recording:
-            rows = key_rows.find_keys(connection, place)
-            told = [
-                Draft(place, row.text, EventKind.RESET, None, follow=True, detail=detail)
-                for row in rows
-                if row.latest_at is not None
-            ]
-            return self._recorder.record(connection, told)
-
-        return self._write(work).transitions
+        if isinstance(at_least, bool) or not isinstance(at_least, int):
+            msg = f"at_least must be a whole number, got {at_least!r}."
+            raise TypeError(msg)
+        if at_least < 1:
+            msg = f"at_least must be at least 1, got {at_least!r}."
+            raise ValueError(msg)
+        return compacting.compact(
+            self._storage,
+            self._policy,
+            before=to_microseconds("before", before),
+            scope=None if scope is None else encode_scope(scope),
+            digest=None if scope is None else scope_digest(scope),
+            at_least=at_least,
+        )
 
     def purge(self, scope: ScopeLike) -> Purge:
         """Delete everything of exactly this scope, for a privacy request.
 
-        Keys, values, evidence, sources, audit rows: all of it, irrevocably. What stays is one
-        audit row with the time, the counts and the SHA-256 of the scope. In SQLite the freed
+        Keys, values, evidence, sources, audit rows, stored chat messages, and short-term memory
+        that is kept in the same database: all of it, irrevocably. What stays is one audit row with
+        the time, the counts and the SHA-256 of the scope. In SQLite the freed
         pages are overwritten and the write-ahead log is emptied; PostgreSQL frees the space at
         its next VACUUM. Scopes below this one are scopes of their own.
 
@@ -363,51 +359,3 @@ class PrecedentLedger(LedgerViews):
 
     def __repr__(self) -> str:
         return f"PrecedentLedger({self._storage.name!r})"
-
-    # inside
-
-    def _tell(self, told: Sequence[Draft]) -> list[Transition]:
-        recording = self._write(lambda connection: self._recorder.record(connection, told))
-        transitions = recording.transitions
-        for waiting in recording.candidates if self._policy.trials is not None else ():
-            transitions += self._try(waiting.scope, waiting.candidate, waiting.incumbent)
-        return transitions
-
-    def _try(
-        self, scope: str, candidate: Precedent, incumbent: Precedent | None
-    ) -> list[Transition]:
-        trials = self._policy.trials
-        report = None if trials is None else trials.conduct(candidate, incumbent)
-        if report is None:
-            return []
-        draft = Draft(
-            scope=scope,
-            key=candidate.key,
-            kind=EventKind.TRIAL_PASSED if report.passed else EventKind.TRIAL_FAILED,
-            value=candidate.value,
-            follow=True,
-            detail=", ".join(f"{kind}: {positive}" for kind, positive in report.outcomes),
-        )
-        return self._write(
-            lambda connection: self._recorder.record(connection, [draft])
-        ).transitions
-
-    def _write(self, work: Callable[[Connection], Recording]) -> Recording:
-        if self._index is None:
-            return self._storage.write(work)
-        with self._in_order:
-            recording = self._storage.write(work)
-            self._index.update(recording.active)
-            return recording
-
-    def _decide(
-        self, precedent_id: str, kind: EventKind, detail: str | None, at: TimeLike | None
-    ) -> list[Transition]:
-        moment = drafts.to_time(at)
-
-        def work(connection: Connection) -> Recording:
-            row, entry = deciding.allowed(connection, precedent_id, kind, self._policy)
-            draft = Draft(row.scope, row.text, kind, entry.value, at=moment, detail=detail)
-            return self._recorder.record(connection, [draft])
-
-        return self._write(work).transitions

@@ -6,10 +6,9 @@ arrivals, `as_of` and a changed cardinality exact: the evidence is folded again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gcmem.precedents.entry import SUPPORTING, Change, Entry, Event, EventKind
-from gcmem.precedents.policy import LifecyclePolicy, Strategy
+from gcmem.precedents.key_decisions import KeyDecisions
+from gcmem.precedents.policy import Strategy
 from gcmem.precedents.precedent import Cardinality, Cause, State
 
 __all__ = ["KeyLifecycle", "obstacle"]
@@ -30,54 +29,8 @@ def obstacle(
     return None
 
 
-class KeyLifecycle:
-    """The precedents of one key and the rules that move them (TEPA, Lifecycle).
-
-    Args:
-        policy: The rules.
-        cardinality: How many values hold at once.
-        entries: The precedents that can matter: the Active ones, the candidates that are ready,
-            and those that the next events are about.
-        supports: Number of supports that the key has seen.
-    """
-
-    def __init__(
-        self,
-        policy: LifecyclePolicy,
-        cardinality: Cardinality,
-        entries: Iterable[Entry] = (),
-        *,
-        supports: int = 0,
-    ) -> None:
-        self.policy = policy
-        self.cardinality = cardinality
-        self.entries = {entry.match: entry for entry in entries}
-        self.supports = supports
-        self.dirty: set[str] = set()
-        self._changes: list[Change] = []
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether at most one value may be Active."""
-        return self.policy.exclusive and self.cardinality is not Cardinality.MULTI
-
-    def active(self) -> list[Entry]:
-        """Give the Active precedents, the one supported last first."""
-        standing = [entry for entry in self.entries.values() if entry.state is State.ACTIVE]
-        return sorted(standing, key=lambda entry: -entry.ordinal)
-
-    def ready(self, entry: Entry) -> bool:
-        """Say whether a precedent that is not Active could become so without more evidence."""
-        return entry.testified or entry.fresh_support >= self.policy.theta_propose
-
-    def wants_trial(self, entry: Entry) -> bool:
-        """Say whether the candidate waits for a trial (TEPA-Full)."""
-        return (
-            self.policy.trials is not None
-            and entry.state is not State.ACTIVE
-            and not entry.trial_passed
-            and entry.fresh_support - entry.tried >= self.policy.theta_propose
-        )
+class KeyLifecycle(KeyDecisions):
+    """The precedents of one key and the rules that move them (TEPA, Lifecycle)."""
 
     def apply(self, event: Event) -> list[Change]:
         """Fold one event in and give the transitions that it caused."""
@@ -88,8 +41,32 @@ class KeyLifecycle:
             self._failure(event)
         elif event.kind is EventKind.RESET:
             self._reset(event)
+        elif event.kind is EventKind.CORRECT:
+            self._correct(event)
         elif event.match in self.entries:
             self._decide(event, self.entries[event.match])
+        return self._changes
+
+    def count(self, event: Event, *, because: str) -> list[Change]:
+        """Take in evidence that is too old to be put in its order: it counts, and decides nothing.
+
+        Only a new value of a multi-valued key has no order to keep, so it is folded like any other.
+        """
+        entry = self.entries.get(event.match or "")
+        if entry is None or not (event.kind in SUPPORTING or event.kind is EventKind.FAILURE):
+            return []
+        if entry.state is None and self.cardinality is Cardinality.MULTI:
+            return self.apply(event)
+        self._changes = []
+        if entry.state is None:
+            entry.created_at = event.at
+            self._move(entry, State.REVOKED, Cause.LATE_EVIDENCE, because, event.at)
+        if event.kind is EventKind.FAILURE:
+            entry.conflict += 1
+        else:
+            entry.support += 1
+            entry.created_at = min(entry.created_at, event.at)
+        self.dirty.add(entry.match)
         return self._changes
 
     # evidence for a value
@@ -122,11 +99,6 @@ class KeyLifecycle:
             self._weigh(entry, event, authority, explicit=explicit)
         else:
             self._write(entry, event, authority)
-
-    def _rivals(self, entry: Entry) -> list[Entry]:
-        if self.cardinality is Cardinality.MULTI:
-            return []
-        return [rival for rival in self.active() if rival is not entry]
 
     def _weigh(self, entry: Entry, event: Event, authority: float, *, explicit: bool) -> None:
         blocked: Cause | None = None
@@ -241,121 +213,7 @@ class KeyLifecycle:
             return Cause.RECENT_OUTCOMES, f"{good} of the last {outcomes} outcomes were good"
         return None
 
-    # promotion
-
-    def _earned(self, entry: Entry) -> bool:
-        if entry.testified:
-            return True
-        if entry.fresh_support < self.policy.theta_propose:
-            return False
-        if self.policy.trials is not None:
-            return entry.trial_passed
-        return self._mean(entry) >= self.policy.theta_promote
-
-    def _mean(self, entry: Entry) -> float:
-        return self.policy.posterior(entry.fresh_support, entry.fresh_conflict)
-
-    def _promote_if_earned(self, entry: Entry, at: int) -> None:
-        if entry.state is State.ACTIVE or not self._earned(entry):
-            return
-        if self.exclusive and self.active():
-            return
-        if entry.trial_passed:
-            cause, reason = Cause.TRIAL_PASSED, "it passed its trial"
-        elif entry.testified:
-            cause, reason = Cause.TESTIMONY, "the user said so, and what stood against it fell"
-        else:
-            cause = Cause.PROMOTED
-            reason = (
-                f"{entry.fresh_support} supports, posterior {self._mean(entry):.3f} >= "
-                f"{self.policy.theta_promote}"
-            )
-        self._move(entry, State.ACTIVE, cause, reason, at)
-
-    def _fill_vacancy(self, at: int) -> None:
-        waiting = [
-            entry
-            for entry in self.entries.values()
-            if entry.state is not State.ACTIVE and self._earned(entry)
-        ]
-        if waiting:
-            best = max(
-                waiting, key=lambda entry: (entry.testified, self._mean(entry), entry.ordinal)
-            )
-            self._promote_if_earned(best, at)
-
-    # decisions from outside
-
-    def _decide(self, event: Event, entry: Entry) -> None:
-        kind, before = event.kind, entry.state
-        if kind in {EventKind.TRIAL_PASSED, EventKind.TRIAL_FAILED}:
-            entry.tried = entry.fresh_support
-            entry.trial_passed = kind is EventKind.TRIAL_PASSED
-            self.dirty.add(entry.match)
-            self._promote_if_earned(entry, event.at)
-        elif kind is EventKind.REVOKE and before is not State.REVOKED:
-            undo = entry.snapshot()
-            entry.pinned = False
-            self._move(entry, State.REVOKED, Cause.REVOKED_BY_HAND, event.detail or "", event.at)
-            entry.undo, entry.updated_at = undo, event.at
-        elif kind is EventKind.RESTORE and before is State.REVOKED:
-            if not (self.exclusive and entry.restored_state() is State.ACTIVE and self.active()):
-                self._restore(entry, event.at)
-        elif kind in {EventKind.PIN, EventKind.UNPIN} and before is not None:
-            entry.pinned = kind is EventKind.PIN
-            cause = Cause.PIN if entry.pinned else Cause.UNPIN
-            self._report(entry, before, cause, event.detail or "by hand", event.at)
-
-    def _restore(self, entry: Entry, at: int) -> None:
-        if entry.undo is None:
-            entry.updated_at = at
-        entry.undo_revocation()
-        entry.recent = entry.recent[-self.policy.window :]
-        self._report(entry, State.REVOKED, Cause.RESTORED, "restored by hand", at)
-
-    def _reset(self, event: Event) -> None:
-        for entry in self.entries.values():
-            if entry.state is State.ACTIVE:
-                reason = event.detail or "reset"
-                self._move(entry, State.REVOKED, Cause.RESET, reason, event.at)
-            entry.close_episode()
-            self.dirty.add(entry.match)
-
-    # bookkeeping
-
-    def _target(self, event: Event) -> Entry | None:
-        if event.match is None:
-            entry = next(iter(self.active()), None)
-        else:
-            entry = self.entries.get(event.match)
-        if entry is None:
-            return None
-        if entry.state is None:
-            entry.created_at = entry.updated_at = event.at
-        self.dirty.add(entry.match)
-        return entry
-
     def _standing(self, cause: Cause) -> str:
         if cause is Cause.OBSERVED:
             return "first evidence of this value"
         return f"kept beside the Active value ({cause})"
-
-    def _move(self, entry: Entry, after: State, cause: Cause, reason: str, at: int) -> None:
-        before = entry.state
-        entry.state = after
-        entry.updated_at = at
-        if after is State.REVOKED:
-            entry.close_episode()
-            entry.undo = None
-        elif after is State.ACTIVE:
-            entry.undo = None
-        self._report(entry, before, cause, reason, at)
-
-    def _report(
-        self, entry: Entry, before: State | None, cause: Cause, reason: str, at: int
-    ) -> None:
-        self.dirty.add(entry.match)
-        after = entry.state or State.HYPOTHESIS
-        self._changes.append(
-            Change(entry.match, before, after, cause, reason, at, entry.support, entry.conflict)
-        )

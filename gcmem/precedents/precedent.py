@@ -13,9 +13,11 @@ from gcmem.timestamps import TimeLike
 __all__ = [
     "Cardinality",
     "Cause",
+    "Compaction",
     "OpenConflict",
     "Evidence",
     "Observation",
+    "Outcome",
     "Precedent",
     "Purge",
     "State",
@@ -42,7 +44,10 @@ class Cardinality(StrEnum):
     MULTI = "multi"
     """Any number side by side; no value contradicts another."""
     IMMUTABLE = "immutable"
-    """One for ever; a later claim is kept as a Hypothesis and surfaced as a conflict."""
+    """One for ever; a later claim is kept as a Hypothesis and surfaced as a conflict.
+
+    A mistake is set right by `PrecedentLedger.correct`, or by whoever said it by `retract`.
+    """
 
 
 class Cause(StrEnum):
@@ -78,6 +83,10 @@ class Cause(StrEnum):
     GUESS = "guess"
     """Said by the assistant alone; repetition never makes it Active."""
     REVOKED_BY_HAND = "revoked_by_hand"
+    RETRACTED = "retracted"
+    """Whoever said it took it back."""
+    CORRECTED = "corrected"
+    """A person put another value in its place, or this value in the place of another."""
     RESTORED = "restored"
     PIN = "pin"
     UNPIN = "unpin"
@@ -85,6 +94,8 @@ class Cause(StrEnum):
     """An oracle reset (benchmarks)."""
     LATE_EVIDENCE = "late_evidence"
     """Evidence arrived that is older than what was known; the key was decided again."""
+    COMPACTED = "compacted"
+    """The evidence that led to it was compacted."""
     REDEFINED = "redefined"
     """The cardinality of the key changed; the key was decided again."""
 
@@ -187,6 +198,30 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """One item for `PrecedentLedger.outcome_many`; its fields are those of `outcome`.
+
+    Attributes:
+        key: The conflict key.
+        success: Whether acting on the value worked.
+        value: The value that was acted on; None means the one that was Active at that time.
+        scope: Whose it is.
+        at: When it happened; None means now, after everything that is known.
+        source: Where it comes from, such as "tool:call-7".
+        authority: Rank of the source; None ranks a failure with what it is about.
+    """
+
+    key: str
+    success: bool
+    _: KW_ONLY
+    value: str | None = None
+    scope: ScopeLike = ()
+    at: TimeLike | None = None
+    source: str | None = None
+    authority: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenConflict:
     """A contradiction that the ledger keeps open because no rule may decide it.
 
@@ -215,6 +250,8 @@ class Purge:
         precedents: Number of precedents removed.
         observations: Number of pieces of evidence removed.
         transitions: Number of audit rows removed.
+        messages: Number of stored chat messages removed.
+        chunks: Number of chunks of short-term memory removed.
     """
 
     at: datetime
@@ -222,3 +259,24 @@ class Purge:
     precedents: int
     observations: int
     transitions: int
+    messages: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The audit row of a compaction.
+
+    Attributes:
+        at: When evidence was compacted.
+        before: The evidence that was dated before this was.
+        scope_digest: SHA-256 of the scope that it was asked for; None: of every scope.
+        keys: Number of keys with evidence compacted.
+        observations: Number of pieces of evidence that they no longer hold one by one.
+    """
+
+    at: datetime
+    before: datetime
+    scope_digest: str | None
+    keys: int
+    observations: int

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from gcmem.precedents import key_rows, records
+from gcmem.precedents.checkpoints import checkpoints_of
 from gcmem.precedents.entry import Entry
 from gcmem.precedents.errors import UnknownPrecedentError
 from gcmem.precedents.key_rows import KeyRow
@@ -17,17 +18,19 @@ from gcmem.precedents.policy import LifecyclePolicy
 from gcmem.precedents.precedent import (
     Cardinality,
     Cause,
+    Compaction,
     OpenConflict,
     Precedent,
     Purge,
     State,
     Transition,
 )
-from gcmem.precedents.recording import Recorder
-from gcmem.precedents.schema import key, precedent, purge, transition
+from gcmem.precedents.replaying import replayed
+from gcmem.precedents.schema import compaction, key, precedent, purge, transition
 
 __all__ = [
     "active_as_of",
+    "compactions",
     "explanation",
     "find",
     "in_state",
@@ -36,6 +39,9 @@ __all__ = [
     "select_in_state",
     "transitions_of",
 ]
+
+Named: TypeAlias = Literal["all", "one", "some"]
+"""The keys that are asked for."""
 
 _KEY: Final = (
     key.c.scope.label("key_scope"),
@@ -46,7 +52,7 @@ _KEY: Final = (
 _JOINED: Final = key.join(precedent, precedent.c.key_id == key.c.id)
 
 
-def select_in_state(state: State, *, by_match: bool) -> Select[Any]:
+def select_in_state(state: State, *, named: Named) -> Select[Any]:
     """Give the statement that reads the precedents of a scope in one state."""
     wanted = (
         select(precedent, *_KEY)
@@ -56,15 +62,17 @@ def select_in_state(state: State, *, by_match: bool) -> Select[Any]:
     )
     if state is State.ACTIVE:
         wanted = wanted.where(precedent.c.live.is_(True))
-    if by_match:
+    if named == "one":
+        wanted = wanted.where(key.c.match == bindparam("of_match"))
+    elif named == "some":
         wanted = wanted.where(key.c.match.in_(bindparam("of_matches", expanding=True)))
     return wanted
 
 
 _IN_STATE: Final = {
-    (state, by_match): select_in_state(state, by_match=by_match)
+    (state, named): select_in_state(state, named=named)
     for state in State
-    for by_match in (False, True)
+    for named in get_args(Named)
 }
 
 
@@ -73,29 +81,36 @@ def in_state(
 ) -> list[Precedent]:
     """Give the precedents of a scope in one state: keys as they came, newest value first."""
     bound: dict[str, object] = {"of_scope": scope}
-    if matches is not None:
-        bound["of_matches"] = list(matches)
-    statement = _IN_STATE[state, matches is not None]
-    return [_public(row) for row in connection.execute(statement, bound)]
+    named: Named = "all"
+    if matches is not None and len(matches) == 1:
+        named, bound["of_match"] = "one", matches[0]
+    elif matches is not None:
+        named, bound["of_matches"] = "some", list(matches)
+    return [_public(row) for row in connection.execute(_IN_STATE[state, named], bound)]
 
 
 def active_as_of(
     connection: Connection,
-    recorder: Recorder,
+    policy: LifecyclePolicy,
     scope: str,
     until: int,
     matches: Iterable[str] | None = None,
 ) -> list[Precedent]:
     """Give what the evidence up to a time made Active, by folding it again."""
     rows = {row.id: row for row in key_rows.find_keys(connection, scope, matches)}
+    compacted = checkpoints_of(connection, rows)
     events = records.events_of(connection, rows, until=until)
-    known = {key_id: logged for key_id, logged in events.items() if logged}
+    known = [key_id for key_id, logged in events.items() if logged or key_id in compacted]
     entries = records.entries_of(connection, dict.fromkeys(known))
-    found = []
-    for key_id, logged in known.items():
-        past = [item.event for item in logged]
-        lifecycle, _ = recorder.replay(rows[key_id], entries[key_id], past)
-        found += [records.to_precedent(rows[key_id], entry) for entry in lifecycle.active()]
+    found: list[Precedent] = []
+    for key_id in known:
+        row, past = rows[key_id], compacted.get(key_id)
+        if past is not None and until < past.until:
+            standing = past.active_at(until)
+        else:
+            seen = [item.event for item in events[key_id]]
+            standing = replayed(policy, row, entries[key_id], seen, past).lifecycle.active()
+        found += [records.to_precedent(row, entry) for entry in standing]
     return found
 
 
@@ -220,8 +235,24 @@ def purges(connection: Connection) -> list[Purge]:
             row.precedents,
             row.observations,
             row.transitions,
+            row.messages,
+            row.chunks,
         )
         for row in connection.execute(select(purge).order_by(purge.c.seq))
+    ]
+
+
+def compactions(connection: Connection) -> list[Compaction]:
+    """Give the audit rows of all compactions."""
+    return [
+        Compaction(
+            from_microseconds(row.at),
+            from_microseconds(row.before),
+            row.scope_digest,
+            row.keys,
+            row.observations,
+        )
+        for row in connection.execute(select(compaction).order_by(compaction.c.seq))
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,9 +11,17 @@ import numpy as np
 from gcmem.detectors.quoting import DATA_END, DATA_START, quoted
 from gcmem.encoder import SentenceEncoder
 from gcmem.precedents.evidence_conflict import STATEMENT_KEY
-from gcmem.precedents.precedent import Precedent
+from gcmem.precedents.labels import match_key
+from gcmem.precedents.precedent import Precedent, State
 
-__all__ = ["RECALL_HEADER", "approximate_tokens", "by_relevance", "recall_text", "shortened"]
+__all__ = [
+    "RECALL_HEADER",
+    "approximate_tokens",
+    "by_relevance",
+    "recall_text",
+    "shortened",
+    "tentative",
+]
 
 RECALL_HEADER: Final = (
     "What is known from earlier conversations and still true. Everything between "
@@ -27,6 +35,20 @@ RECALL_HEADER: Final = (
 def approximate_tokens(text: str) -> int:
     """Estimate tokens as a quarter of the UTF-8 bytes, rounded up."""
     return math.ceil(len(text.encode(errors="surrogatepass")) / 4)
+
+
+def tentative(active: Iterable[Precedent], hypotheses: Iterable[Precedent]) -> list[Precedent]:
+    """Give the Hypotheses that worked the last time they were tried, where nothing is Active.
+
+    One for each key, the newest. A value that the user has said otherwise about, a guess of the
+    assistant and everything Revoked stay out.
+    """
+    settled = {match_key(item.key) for item in active}
+    found: dict[str, Precedent] = {}
+    for item in sorted(hypotheses, key=lambda item: item.updated_at):
+        if item.recent[-1:] == (True,) and match_key(item.key) not in settled:
+            found[match_key(item.key)] = item
+    return list(found.values())
 
 
 def by_relevance(
@@ -94,6 +116,9 @@ def _block(items: list[dict[str, Any]]) -> str:
 
 def _item(precedent: Precedent) -> dict[str, Any]:
     since = {"since": precedent.created_at.date().isoformat()}
+    if precedent.state is not State.ACTIVE:
+        good, tried = sum(precedent.recent), len(precedent.recent)
+        since["status"] = f"not established: it worked {good} of the last {tried} times"
     if precedent.key.startswith(STATEMENT_KEY):
         return {"said": precedent.value, **since}
     return {"about": precedent.key, "value": precedent.value, **since}

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from gcmem.precedents import key_rows, records
-from gcmem.precedents.entry import Change, Entry, Event, EventKind
+from gcmem.precedents.checkpoints import Checkpoint, checkpoints_of
+from gcmem.precedents.entry import SUPPORTING, Change, Entry, Event, EventKind
 from gcmem.precedents.key_rows import KeyRow
 from gcmem.precedents.labels import from_microseconds, match_key, microseconds_now
 from gcmem.precedents.lifecycle import KeyLifecycle
 from gcmem.precedents.policy import LifecyclePolicy
 from gcmem.precedents.precedent import Cardinality, Cause, Precedent, State, Transition
 from gcmem.precedents.records import LoggedEvent
+from gcmem.precedents.replaying import replayed
 
 __all__ = ["Candidate", "Draft", "Recorder", "Recording"]
 
@@ -148,17 +150,6 @@ class Recorder:
                 plans.append(_Plan(row, [], now, again=True))
         return self._carry_out(connection, plans, now)
 
-    def replay(
-        self, row: KeyRow, entries: Iterable[Entry], events: Iterable[Event]
-    ) -> tuple[KeyLifecycle, dict[str, Change]]:
-        """Fold evidence in order of time from nothing; give the result and each last change."""
-        blank = [Entry(entry.match, entry.value, entry.id) for entry in entries]
-        lifecycle = KeyLifecycle(self._policy, row.cardinality, blank)
-        last: dict[str, Change] = {}
-        for event in events:
-            last.update((change.match, change) for change in lifecycle.apply(event))
-        return lifecycle, last
-
     def _carry_out(self, connection: Connection, plans: list[_Plan], now: int) -> Recording:
         found = records.entries_of(
             connection,
@@ -170,10 +161,12 @@ class Recorder:
         )
         again = [plan.row.id for plan in plans if plan.fold_again]
         logged = records.events_of(connection, again) if again else {}
+        compacted = checkpoints_of(connection, again) if again else {}
         for plan in plans:
             plan.complete(found.get(plan.row.id, []))
             if plan.fold_again:
-                self._fold_again(plan, [item.event for item in logged[plan.row.id]])
+                past = [item.event for item in logged[plan.row.id]]
+                self._fold_again(plan, past, compacted.get(plan.row.id))
             else:
                 self._fold_on(plan)
         return self._save(connection, plans, now)
@@ -185,9 +178,12 @@ class Recorder:
         )
         plan.changes = [change for event in plan.events for change in plan.lifecycle.apply(event)]
 
-    def _fold_again(self, plan: _Plan, past: list[Event]) -> None:
+    def _fold_again(self, plan: _Plan, past: list[Event], compacted: Checkpoint | None) -> None:
+        if compacted is not None:
+            _check_decisions(plan, compacted)
         events = sorted(past + plan.events, key=lambda event: event.at)  # ties: by arrival
-        plan.lifecycle, last = self.replay(plan.row, plan.entries, events)
+        replay = replayed(self._policy, plan.row, plan.entries, events, compacted)
+        plan.lifecycle = replay.lifecycle
         cause = Cause.LATE_EVIDENCE if plan.late else Cause.REDEFINED
         for old in plan.entries:
             new = plan.lifecycle.entries[old.match]
@@ -197,7 +193,7 @@ class Recorder:
             plan.lifecycle.dirty.add(old.match)
             if new.state is old.state:
                 continue
-            change = last[old.match]
+            change = replay.last(old.match, compacted)
             if plan.late:
                 dated = from_microseconds(plan.events[0].at).isoformat()
                 reason = f"evidence of {dated} arrived late; {change.cause}: {change.reason}"
@@ -260,6 +256,18 @@ class Recorder:
         return recording
 
 
+def _check_decisions(plan: _Plan, compacted: Checkpoint) -> None:
+    for event in plan.events:
+        evidence = event.kind in SUPPORTING or event.kind is EventKind.FAILURE
+        if event.at < compacted.until and not evidence:
+            dated = from_microseconds(compacted.until).isoformat()
+            msg = (
+                f"at must not be before {dated} for a decision about {plan.row.text!r}: up to then "
+                f"its evidence was compacted; got {from_microseconds(event.at).isoformat()}."
+            )
+            raise ValueError(msg)
+
+
 def _declare(connection: Connection, row: KeyRow, group: Sequence[Draft]) -> bool:
     declared = {draft.cardinality for draft in group if draft.cardinality is not None}
     if len(declared) > 1:
@@ -277,6 +285,14 @@ def _check_named(row: KeyRow, group: Sequence[Draft]) -> None:
         draft.value is None and draft.kind in {EventKind.SUCCESS, EventKind.FAILURE}
         for draft in group
     )
-    if unnamed and row.cardinality is Cardinality.MULTI:
+    if row.cardinality is not Cardinality.MULTI:
+        return
+    if any(draft.kind is EventKind.CORRECT for draft in group):
+        msg = (
+            f"key {row.text!r} is multi-valued, so nothing says which value to correct; revoke "
+            "the wrong one and observe the right one."
+        )
+        raise ValueError(msg)
+    if unnamed:
         msg = f"value must be given for an outcome of the multi-valued key {row.text!r}."
         raise ValueError(msg)

@@ -1,15 +1,13 @@
-"""The tables of a ledger, and how an older file becomes a newer one."""
+"""The tables of a ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Connection,
     Float,
     ForeignKey,
     Index,
@@ -19,38 +17,24 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    inspect,
-    select,
     text,
-    update,
 )
 
-from gcmem.precedents.errors import LedgerFileError
-
 __all__ = [
-    "APPLICATION_ID",
-    "MIGRATIONS",
-    "SCHEMA_VERSION",
+    "checkpoint",
+    "chunk",
+    "compaction",
     "definition",
     "evidence",
+    "heard",
     "key",
+    "message",
     "meta",
     "metadata",
     "precedent",
     "purge",
     "transition",
-    "upgrade",
 ]
-
-APPLICATION_ID: Final = 0x67634D50
-"""Marks an SQLite file as a ledger: "gcMP", at byte 68 of its header."""
-
-SCHEMA_VERSION: Final = 1
-
-Migration: TypeAlias = Callable[[Connection], None]
-
-MIGRATIONS: Final[Mapping[int, Migration]] = {}
-"""For each older version n, what turns it into n + 1. Version 1 is the first."""
 
 metadata: Final = MetaData()
 
@@ -167,57 +151,62 @@ purge = Table(
     Column("precedents", BigInteger, nullable=False),
     Column("observations", BigInteger, nullable=False),
     Column("transitions", BigInteger, nullable=False),
+    Column("messages", BigInteger, nullable=False, server_default="0"),
+    Column("chunks", BigInteger, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
 
+checkpoint = Table(
+    "gcmem_checkpoint",
+    metadata,
+    Column("key_id", ForeignKey("gcmem_key.id"), primary_key=True, autoincrement=False),
+    Column("until", BigInteger, nullable=False),
+    Column("supports", BigInteger, nullable=False),
+    Column("entries", Text, nullable=False),  # JSON
+    Column("timeline", Text, nullable=False),  # JSON
+)
 
-def create(connection: Connection, *, empty: bool = False) -> None:
-    """Create what is missing of the tables, and write the schema version.
+compaction = Table(
+    "gcmem_compaction",
+    metadata,
+    Column("seq", _Number, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("before", BigInteger, nullable=False),
+    Column("scope_digest", String(64)),  # NULL is every scope
+    Column("keys", BigInteger, nullable=False),
+    Column("observations", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
 
-    Args:
-        connection: Where to.
-        empty: The database is known to have no tables.
-    """
-    metadata.create_all(connection, checkfirst=not empty)
-    if (
-        empty
-        or connection.scalar(select(meta.c.value).where(meta.c.name == "schema_version")) is None
-    ):
-        connection.execute(meta.insert(), {"name": "schema_version", "value": str(SCHEMA_VERSION)})
+# conversations
 
+heard = Table(
+    "gcmem_chat_heard",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("session", Text, primary_key=True),
+    Column("hashes", Text, nullable=False),
+)
 
-def upgrade(
-    connection: Connection,
-    name: str,
-    *,
-    target: int = SCHEMA_VERSION,
-    migrations: Mapping[int, Migration] = MIGRATIONS,
-) -> None:
-    """Bring an older ledger to the present schema, one version at a time, in one transaction.
+message = Table(
+    "gcmem_chat_message",
+    metadata,
+    Column("seq", _Number, primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Index("gcmem_chat_message_session", "scope", "session", "seq"),
+    sqlite_autoincrement=True,
+)
 
-    Raises:
-        LedgerFileError: Tables are missing, or the ledger was written by a newer version.
-    """
-    present = set(inspect(connection).get_table_names())
-    if meta.name not in present:
-        raise LedgerFileError(name, f"it has no table {meta.name}, so it is no ledger.")
-    found = connection.scalar(select(meta.c.value).where(meta.c.name == "schema_version"))
-    if found is None or not found.isdigit():
-        raise LedgerFileError(name, f"its schema version is {found!r}, not a number.")
-    version = int(found)
-    if version > target:
-        newer = f"its schema version {version} is newer than {target}; update gcmem to read it."
-        raise LedgerFileError(name, newer)
-    while version < target:
-        if version not in migrations:
-            raise LedgerFileError(name, f"no upgrade leads from schema version {version}.")
-        migrations[version](connection)
-        version += 1
-        connection.execute(
-            update(meta).where(meta.c.name == "schema_version").values(value=str(version))
-        )
-    missing = {table.name for table in metadata.sorted_tables} - set(
-        inspect(connection).get_table_names()
-    )
-    if missing:
-        raise LedgerFileError(name, f"its tables {sorted(missing)} are missing.")
+chunk = Table(  # short-term memory
+    "gcmem_recent_chunk",
+    metadata,
+    Column("seq", _Number, primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    UniqueConstraint("scope", "id", name="gcmem_recent_chunk_once"),
+    Index("gcmem_recent_chunk_order", "scope", "seq"),
+    sqlite_autoincrement=True,
+)

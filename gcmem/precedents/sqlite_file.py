@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
 
-from gcmem.precedents import schema
+from gcmem.precedents import upgrading
 from gcmem.precedents.errors import LedgerFileError
 
 __all__ = ["check_content", "check_header", "create_file", "set_pragmas"]
@@ -63,8 +63,8 @@ def _build(path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-        connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
-        schema.create(connection, empty=True)
+        connection.exec_driver_sql(f"PRAGMA application_id={upgrading.APPLICATION_ID}")
+        upgrading.create(connection, empty=True)
         connection.commit()
     engine.dispose()
     descriptor = os.open(path, os.O_RDWR)
@@ -106,7 +106,7 @@ def check_header(path: Path) -> None:
     if len(header) < _HEADER:
         raise LedgerFileError(name, f"it is truncated: {len(header)} bytes.")
     found = int.from_bytes(header[_ID_AT : _ID_AT + 4], "big")
-    if found != schema.APPLICATION_ID:
+    if found != upgrading.APPLICATION_ID:
         foreign = f"it is an SQLite file of another program (application_id {found:#x})."
         raise LedgerFileError(name, foreign)
 

@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.pool import StaticPool
 
-from gcmem.precedents import schema, sqlite_file
+from gcmem.precedents import sqlite_file, upgrading
 from gcmem.precedents.errors import LedgerBusyError, LedgerClosedError, LedgerFileError
 
 __all__ = ["Storage"]
@@ -158,7 +158,10 @@ class Storage:
             sqlite_file.check_header(self.path)
         engine = self._create_engine()
         self._reader = engine
-        if not self.postgres:
+        if self.postgres:
+            # What is read in several statements must still be of one moment.
+            self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
+        else:
             event.listen(engine, "connect", lambda raw, _record: sqlite_file.set_pragmas(raw))
             event.listen(engine, "begin", _begin)
         writer = engine.execution_options(**{_WRITES: True})
@@ -189,7 +192,7 @@ class Storage:
 
     def _prepare(self, connection: Connection) -> None:
         if self.in_memory:
-            schema.create(connection, empty=True)
+            upgrading.create(connection, empty=True)
             return
         if self.path is not None:
             sqlite_file.check_content(connection, self.path)
@@ -197,8 +200,8 @@ class Storage:
             connection.execute(
                 text("SELECT pg_advisory_xact_lock(:number)"), {"number": _CREATION_LOCK}
             )
-            schema.create(connection)
-        schema.upgrade(connection, self.name)
+            upgrading.create(connection)
+        upgrading.upgrade(connection, self.name)
 
     # transactions
 

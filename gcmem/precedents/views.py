@@ -7,9 +7,22 @@ from collections.abc import Iterable
 from gcmem.memory import ScopeLike
 from gcmem.precedents import reading, records
 from gcmem.precedents.active_index import ActiveIndex
-from gcmem.precedents.labels import checked_text, encode_scope, match_key, to_microseconds
+from gcmem.precedents.labels import (
+    checked_text,
+    encode_scope,
+    match_key,
+    match_of_key,
+    to_microseconds,
+)
 from gcmem.precedents.policy import LifecyclePolicy
-from gcmem.precedents.precedent import OpenConflict, Precedent, Purge, State, Transition
+from gcmem.precedents.precedent import (
+    Compaction,
+    OpenConflict,
+    Precedent,
+    Purge,
+    State,
+    Transition,
+)
 from gcmem.precedents.recording import Recorder
 from gcmem.precedents.storage import Storage
 from gcmem.timestamps import TimeLike
@@ -50,24 +63,27 @@ class LedgerViews:
             keys: One key or several; None means all.
             as_of: Give what the evidence up to then made Active, as it was then. It costs in
                 proportion to the evidence about those keys; without it, the number of records
-                does not matter.
+                does not matter. Where that evidence was compacted, the counts are those of the
+                last transition before, and `recent` is empty.
 
         Returns:
             The precedents; keys in the order in which they were first seen, and within a key the
             value supported last comes first.
         """
         place = encode_scope(scope)
+        if self._index is not None and as_of is None:
+            self._storage.check_open()
+            if isinstance(keys, str):
+                return self._index.of_key(place, match_of_key(keys))
+            return self._index.active(place, _matches(keys))
         matches = _matches(keys)
         if as_of is not None:
             until = to_microseconds("as_of", as_of)
             return self._storage.read(
                 lambda connection: reading.active_as_of(
-                    connection, self._recorder, place, until, matches
+                    connection, self._policy, place, until, matches
                 )
             )
-        if self._index is not None:
-            self._storage.check_open()
-            return self._index.active(place, matches)
         return self._storage.read(
             lambda connection: reading.in_state(connection, State.ACTIVE, place, matches)
         )
@@ -118,6 +134,10 @@ class LedgerViews:
         """Give the audit rows of all purges."""
         return self._storage.read(reading.purges)
 
+    def compactions(self) -> list[Compaction]:
+        """Give the audit rows of all compactions."""
+        return self._storage.read(reading.compactions)
+
     def _in_state(self, state: State, scope: ScopeLike) -> list[Precedent]:
         place = encode_scope(scope)
         return self._storage.read(lambda connection: reading.in_state(connection, state, place))
@@ -126,5 +146,11 @@ class LedgerViews:
 def _matches(keys: str | Iterable[str] | None) -> list[str] | None:
     if keys is None:
         return None
+    if not isinstance(keys, Iterable):
+        msg = f"keys must be None, a string or strings, got {keys!r}."
+        raise TypeError(msg)
     named = [keys] if isinstance(keys, str) else keys
-    return [match_key(checked_text("keys", name)) for name in named]
+    return [
+        match_of_key(name) if isinstance(name, str) else checked_text("keys", name)
+        for name in named
+    ]

@@ -296,6 +296,26 @@ class TestOutcomes:
         assert ledger.active(USER) == []
         assert ledger.archive(USER)[0].conflict == 3
 
+    async def test_what_worked_once_is_shown_at_once_if_that_is_asked_for(
+        self, native: bool
+    ) -> None:
+        @tool
+        def search(query: str, limit: int) -> str:
+            """Search."""
+            return "found"
+
+        model = ScriptedChatModel(answers=[CALL, AIMessage("done")])
+        middleware = PrecedentMemoryMiddleware(
+            "sqlite://",
+            SlotExtractor(),
+            outcomes=lambda request: ("search server", "v1"),
+            show_tentative=True,
+        )
+        await say(create_agent(model, tools=[search], middleware=[middleware]), "go", native=native)
+        assert block(model), "the prompt after the tool call"
+        assert facts(model) == ["v1"]
+        assert "not established" in block(model)
+
     async def test_an_interruption_is_no_outcome(self, native: bool) -> None:
         @tool
         def search(query: str, limit: int) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from llama_index.core.llms import MockLLM
 
+from gcmem.expansion import aexpand, expand
 from llamaindex_gcmem import GCMemRetriever, ModelQueryExpander
-from llamaindex_gcmem.expansion import aexpand, expand
 from tests.llamaindex.support import ScriptedLLM, ids, scored, slot_collector
 from tests.llamaindex.test_retriever import ListRetriever
 
@@ -85,7 +85,7 @@ def test_bad_options_are_errors(options: dict[str, Any], message: str) -> None:
 
 def test_it_can_be_pickled_with_what_it_remembers() -> None:
     expander = ModelQueryExpander(MockLLM(), on_error="keep")
-    expander._remember("q", ["variant"])
+    expander._expansion._remember("q", ["variant"])
     again = pickle.loads(pickle.dumps(expander))
     assert again("q") == ["variant"]
 
@@ -150,9 +150,14 @@ async def test_a_synchronous_expander_does_not_block_the_loop() -> None:
     assert threads[0] is not threading.main_thread()
 
 
+async def test_blank_queries_are_not_searched() -> None:
+    assert expand(lambda query: ["a", " ", ""], "q") == ["a"]
+    assert await aexpand(lambda query: ["a", " ", ""], "q") == ["a"]
+
+
 async def test_what_is_no_list_of_texts_is_an_error() -> None:
-    for wrong in ("one text", [1, 2]):
-        with pytest.raises(TypeError, match="query_expander must give a list of strings"):
+    for wrong in ("one text", [1, 2], None, 3):
+        with pytest.raises(TypeError, match="query_expander must give a list of queries"):
             expand(lambda query, answer=wrong: answer, "q")
-        with pytest.raises(TypeError, match="query_expander must give a list of strings"):
+        with pytest.raises(TypeError, match="query_expander must give a list of queries"):
             await aexpand(lambda query, answer=wrong: answer, "q")

@@ -233,6 +233,51 @@ class TestRecall:
         assert shortened("", 1) is None
 
 
+class TestTentative:
+    def memory(self, **options: Any) -> PrecedentMemory:
+        return PrecedentMemory("sqlite://", SlotExtractor(), show_tentative=True, **options)
+
+    def test_what_worked_last_is_shown_as_not_established_where_nothing_is_active(self) -> None:
+        memory = self.memory()
+        memory.ledger.outcome("search backend", True, value="polars")
+        (fact,) = facts(memory.recall())
+        assert fact["value"] == "polars"
+        assert fact["status"] == "not established: it worked 1 of the last 1 times"
+        for _ in range(2):
+            memory.ledger.outcome("search backend", True, value="polars")
+        (fact,) = facts(memory.recall())
+        assert "status" not in fact, "three successes establish it"
+
+    def test_it_is_not_shown_unless_asked_for(self) -> None:
+        memory = PrecedentMemory("sqlite://", SlotExtractor())
+        memory.ledger.outcome("search backend", True, value="polars")
+        assert memory.recall() == ""
+
+    def test_what_failed_last_was_guessed_or_was_revoked_is_not_shown(self) -> None:
+        memory = self.memory()
+        memory.ledger.outcome("a", True, value="failed later")
+        memory.ledger.outcome("a", False, value="failed later")
+        memory.ledger.observe("b", "guessed", source="assistant")
+        memory.ledger.observe("c", "revoked")
+        memory.ledger.revoke(memory.ledger.active()[0].id, "wrong")
+        memory.ledger.outcome("c", True, value="revoked")
+        assert memory.recall() == ""
+
+    def test_it_never_stands_beside_something_active(self) -> None:
+        memory = self.memory()
+        memory.ledger.observe("Backend", "pandas")
+        memory.ledger.outcome("backend", True, value="polars")
+        assert [fact["value"] for fact in facts(memory.recall())] == ["pandas"]
+
+    def test_what_is_active_comes_before_it_and_the_newest_of_a_key_stands_for_it(self) -> None:
+        memory = self.memory(max_items=2)
+        memory.ledger.outcome("backend", True, value="pandas", at="2026-01-01")
+        memory.ledger.outcome("backend", True, value="polars", at="2026-01-02")
+        memory.ledger.observe("pet", "a dog")
+        shown = facts(memory.recall("Which backend should I take?"))
+        assert [fact["value"] for fact in shown] == ["a dog", "polars"]
+
+
 class TestOptions:
     @pytest.mark.parametrize(
         ("options", "named"),

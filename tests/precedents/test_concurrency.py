@@ -129,10 +129,10 @@ assert [item.support for item in ledger.active()] == [17], ledger.active()
     subprocess.run(command, check=True, timeout=120, env={"PYTHONPATH": str(ROOT), "PATH": ""})
 
 
-def check_kills(url: str, log: Path, rounds: int) -> None:
+def check_kills(url: str, log: Path, rounds: int, *options: str) -> None:
     acknowledged = 0
     for _ in range(rounds):
-        process = start("acknowledge", url, str(log))
+        process = start("acknowledge", url, str(log), *options)
         waited = time.monotonic()
         while not log.exists() or len(log.read_bytes().splitlines()) < acknowledged + 3:
             assert process.poll() is None, "the writer failed"
@@ -145,6 +145,10 @@ def check_kills(url: str, log: Path, rounds: int) -> None:
         with PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger:
             kept = {int(item.value) for item in ledger.active(keys="n")}
             (count,) = ledger.active(keys="count")
+            folded = ledger.active(as_of="2999-01-01")
+            assert {(item.value, item.support) for item in folded} == {
+                (item.value, item.support) for item in ledger.active()
+            }
         assert set(written) <= kept
         assert kept == set(range(len(kept)))
         assert len(kept) - len(set(written)) <= rounds
@@ -153,6 +157,13 @@ def check_kills(url: str, log: Path, rounds: int) -> None:
 
 def test_a_kill_in_a_loop_loses_nothing_acknowledged(tmp_path):
     check_kills(f"sqlite:///{tmp_path / 'memory.db'}", tmp_path / "log", rounds=4)
+
+
+def test_a_kill_in_the_middle_of_a_compaction_loses_nothing_acknowledged(tmp_path):
+    url = f"sqlite:///{tmp_path / 'memory.db'}"
+    check_kills(url, tmp_path / "log", 4, "compacting")
+    with PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger:
+        assert sum(item.observations for item in ledger.compactions()) > 0
 
 
 @pytest.mark.integration

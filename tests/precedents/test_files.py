@@ -13,7 +13,7 @@ from gcmem.precedents import (
     LedgerClosedError,
     LedgerFileError,
     PrecedentLedger,
-    schema,
+    upgrading,
 )
 
 
@@ -122,13 +122,13 @@ def test_an_older_file_is_upgraded_step_by_step_in_one_transaction(copy):
 
     engine = create_engine(f"sqlite:///{copy}")
     with engine.begin() as connection:
-        schema.upgrade(connection, "memory.db", target=3, migrations={1: first, 2: second})
+        upgrading.upgrade(connection, "memory.db", target=4, migrations={2: first, 3: second})
     with engine.begin() as connection:
-        schema.upgrade(connection, "memory.db", target=3, migrations={})
+        upgrading.upgrade(connection, "memory.db", target=4, migrations={})
         notes = connection.execute(text("SELECT DISTINCT note FROM gcmem_key")).scalars().all()
         version = connection.execute(text("SELECT value FROM gcmem_meta")).scalar()
     engine.dispose()
-    assert (steps, notes, version) == ([1, 2], ["seen"], "3")
+    assert (steps, notes, version) == ([1, 2], ["seen"], "4")
 
 
 def test_a_missing_folder_is_an_error_that_names_it(tmp_path):

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from gcmem.precedents import Observation, PrecedentLedger
+from gcmem.precedents import Cause, Observation, Outcome, PrecedentLedger, State
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t", "\u00a0"])
@@ -25,6 +25,22 @@ def test_a_key_or_value_of_another_type_is_an_error_that_names_it(ledger, other)
         ledger.observe(other, "x")
     with pytest.raises(TypeError, match="value must be a string"):
         ledger.observe("x", other)
+
+
+@pytest.mark.parametrize("as_of", [None, "2026-01-01"])
+@pytest.mark.parametrize(
+    ("keys", "error"),
+    [
+        (7, TypeError),
+        ([7], TypeError),
+        ([["a"]], TypeError),
+        (" ", ValueError),
+        ("a\x00", ValueError),
+    ],
+)
+def test_keys_that_are_no_texts_are_an_error_that_names_them(ledger, keys, error, as_of):
+    with pytest.raises(error, match="keys must"):
+        ledger.active(keys=keys, as_of=as_of)
 
 
 @pytest.mark.parametrize(("text", "problem"), [("a\x00b", "NUL"), ("a\ud800", "surrogate")])
@@ -119,7 +135,34 @@ def test_a_batch_takes_pairs_and_observations(ledger):
 
 
 def test_an_empty_batch_changes_nothing(ledger):
-    assert ledger.observe_many([]) == []
+    assert ledger.observe_many([]) == ledger.outcome_many([]) == []
+
+
+def test_a_batch_of_outcomes_takes_pairs_and_outcomes(ledger):
+    ledger.observe_many([("wifi", "amber"), ("door", "7321"), ("tool", "pandas")], scope="ann")
+    failed = [("wifi", False), ("door", True)] * 3
+    more = [Outcome("tool", False, value="polars", scope="ann", source="tool:1")]
+    fall, new = ledger.outcome_many([*failed, *more], scope="ann")
+    assert (fall.value, fall.cause) == ("amber", Cause.RECENT_OUTCOMES)
+    assert (new.value, new.after) == ("polars", State.HYPOTHESIS)
+    found = {item.value: (item.support, item.conflict) for item in ledger.active("ann")}
+    assert found == {"7321": (4, 0), "pandas": (1, 0)}
+    assert [item.conflict for item in ledger.hypotheses("ann")] == [1]
+
+
+def test_a_batch_of_outcomes_is_stored_whole_or_not_at_all(ledger):
+    ledger.observe("wifi", "amber")
+    ledger.observe("hobby", "chess", cardinality="multi")
+    before = ledger.active()
+    for wrong, error in (
+        (("wifi", "yes"), TypeError),
+        ("wifi", TypeError),
+        ((" ", True), ValueError),
+        (("hobby", True), ValueError),
+    ):
+        with pytest.raises(error):
+            ledger.outcome_many([("wifi", False), wrong])
+    assert ledger.active() == before
 
 
 def test_a_large_batch_over_many_keys_is_one_transaction(ledger):

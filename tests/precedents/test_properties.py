@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gcmem.precedents import LifecyclePolicy, Observation, Precedent, PrecedentLedger
+from gcmem.precedents import LifecyclePolicy, Observation, Outcome, Precedent, PrecedentLedger
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICIES = {
@@ -24,6 +24,9 @@ POLICIES = {
 }
 
 
+KINDS = ["testimony", "inferred", "guess", "success", "failure", "failure", "correct"]
+
+
 @dataclass(frozen=True)
 class Told:
     value: str | None
@@ -32,7 +35,10 @@ class Told:
 
     def tell(self, ledger: PrecedentLedger, minute: int) -> None:
         at = START + timedelta(minutes=minute)
-        if self.kind in {"success", "failure"}:
+        if self.kind == "correct":
+            value = self.value or "a"
+            ledger.correct("k", value, reason="x", at=at, authority=self.authority)
+        elif self.kind in {"success", "failure"}:
             good = self.kind == "success"
             ledger.outcome("k", good, value=self.value, at=at, authority=self.authority)
         else:
@@ -43,7 +49,7 @@ class Told:
 told = st.builds(
     Told,
     st.sampled_from(["a", "b", "c", None]),
-    st.sampled_from(["testimony", "inferred", "guess", "success", "failure", "failure"]),
+    st.sampled_from(KINDS),
     st.sampled_from([None, None, None, 0.0, 1.0]),
 )
 sequences = st.lists(told, min_size=1, max_size=14)
@@ -154,10 +160,30 @@ def test_support_is_the_number_of_observations_of_the_value(sequence):
         named = [
             item.value or "a"
             for item in sequence
-            if item.kind in {"testimony", "inferred", "guess"}
+            if item.kind in {"testimony", "inferred", "guess", "correct"}
             or (item.kind == "success" and item.value)
         ]
         unnamed = [item for item in sequence if item.kind == "success" and not item.value]
         for item in everything(ledger):
             counted = named.count(item.value)
             assert counted <= item.support <= counted + len(unnamed)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.booleans()), max_size=14), names)
+def test_a_batch_of_outcomes_is_the_same_as_one_at_a_time(sequence, name):
+    items = [
+        Outcome("k", success, value=value, at=START + timedelta(minutes=minute))
+        for minute, (value, success) in enumerate(sequence, start=1)
+    ]
+    with opened(POLICIES[name]) as batch, opened(POLICIES[name]) as single:
+        for ledger in (batch, single):
+            ledger.observe("k", "a", at=START)
+        together = batch.outcome_many(items)
+        apart = [
+            change
+            for item in items
+            for change in single.outcome("k", item.success, value=item.value, at=item.at)
+        ]
+        assert together == apart
+        assert everything(batch) == everything(single)

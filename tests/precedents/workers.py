@@ -17,7 +17,7 @@ def observe_shared(url: str, count: str) -> None:
             ledger.observe(f"key {number % 3}", f"own {os.getpid()}")
 
 
-def acknowledge(url: str, log: str) -> None:
+def acknowledge(url: str, log: str, compacting: str = "") -> None:
     """Observe for ever; append each number to the log once it is acknowledged."""
     with (
         PrecedentLedger(url, LifecyclePolicy.append_only()) as ledger,
@@ -28,6 +28,8 @@ def acknowledge(url: str, log: str) -> None:
             ledger.observe("n", str(number))
             ledger.observe("count", "all")
             file.write(f"{number}\n".encode())
+            if compacting:
+                ledger.compact("2999-01-01", at_least=1)
 
 
 if __name__ == "__main__":
