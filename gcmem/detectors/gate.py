@@ -36,7 +36,7 @@ class Gate:
         ValueError: `threshold` is not from -1 to 1.
 
     Example:
-        >>> Gate.default().allowed(["I live in Kiel."], ["I live in Ulm now.", "Soup is ready."])
+        >>> Gate.default().allowed(["I live in Kiel."], ["I live in Ulm now.", "The invoice was paid."])
         array([[ True, False]])
     """
 

@@ -68,7 +68,7 @@ def test_a_csv_without_a_needed_column_or_with_too_many_fields_is_an_error(tmp_p
 def test_an_empty_file_and_an_unknown_type_are_errors(tmp_path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
     (tmp_path / "pairs.xlsx").write_text("no text of rows")
-    with pytest.raises(RowError, match="holds no pairs"):
+    with pytest.raises(RowError, match="holds no rows"):
         read_pairs(tmp_path / "empty.jsonl")
     with pytest.raises(RowError, match=r"must end in \.jsonl, \.ndjson or \.csv"):
         read_pairs(tmp_path / "pairs.xlsx")
