@@ -10,12 +10,13 @@ are seen.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from gcmem.sentences import split_statements
 
-__all__ = ["Assertion", "plain_assertions", "why_no_evidence"]
+__all__ = ["Assertion", "plain_assertions", "somebody_else", "why_no_evidence", "why_not_stated"]
 
 _MARK: Final = "\u241f"  # stands for a quotation that was taken out; no text has it
 
@@ -118,6 +119,7 @@ _SOMEBODY: Final = re.compile(
     r"(?:sister|brother|mother|father|son|daughter)-in-law|family|company|employer)\b",
     re.IGNORECASE,
 )
+_BEYOND_DOUBT: Final = frozenset({"quotation", "question", "order about the memory"})
 _THE_USER: Final = re.compile(r"^(?:i|i['’]\w+|my|me|mine|we|we['’]\w+|our)\b", re.IGNORECASE)
 
 
@@ -180,6 +182,57 @@ def why_no_evidence(sentence: str) -> str | None:
         ("nobody is named", _NO_REFERENT.match(said)),
     )
     return next((reason for reason, applies in tests if applies), None)
+
+
+def why_not_stated(text: str, words: str) -> str | None:
+    """Say why the writer of a message does not state these words of it; None if he may.
+
+    For words that somebody found in the message and takes for evidence. Only what the form leaves
+    no doubt about counts against them: a quotation, a question, an order about the memory.
+
+    Example:
+        >>> why_not_stated('My gran said "I live in Ulm".', "I live in Ulm")
+        'quotation'
+        >>> why_not_stated("I moved to Kiel. Do I still live in Ulm?", "I moved to Kiel")
+    """
+    own = text
+    for pattern in (_BLOCK, _QUOTED_LINE, _TRANSCRIPT):
+        own = pattern.sub("", own)
+    if folded(words) not in folded(own):
+        return "quotation"
+    sentences = _around(own, words)
+    reasons = [why_no_evidence(sentence) for sentence in sentences]
+    sure = [reason for reason in reasons if reason in _BEYOND_DOUBT]
+    return sure[0] if sentences and len(sure) == len(sentences) else None
+
+
+def somebody_else(text: str, words: str) -> str | None:
+    """The person whom the sentence around these words is about ("sister"), if not the writer too.
+
+    Example:
+        >>> somebody_else("I am fine. My sister lives in Bonn.", "lives in Bonn")
+        'sister'
+        >>> somebody_else("My sister and I live in Bonn.", "live in Bonn")
+    """
+    for sentence in _around(text, words):
+        said = _without_lead(sentence)
+        about = _SOMEBODY.match(said)
+        if about and not _FIRST_PERSON.search(said[about.end() :]):
+            return about["who"].casefold()
+    return None
+
+
+def folded(text: str) -> str:
+    """A text as it is compared: one case, one kind of apostrophe and space, no marks around it."""
+    plain = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
+    return " ".join(plain.split()).strip(" .,;!?\"'")
+
+
+def _around(text: str, words: str) -> list[str]:
+    """The sentences that hold the words, or that the words hold."""
+    wanted = folded(words)
+    sentences = [span.text for span in split_statements(text)]
+    return [s for s in sentences if wanted in folded(s) or (folded(s) and folded(s) in wanted)]
 
 
 def _sentences(text: str) -> list[str]:

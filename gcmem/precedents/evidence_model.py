@@ -22,7 +22,8 @@ class ModelExtractor:
     The model chooses from a vocabulary: the keys given here and those that the ledger has for the
     scope. A key that it invents is taken up only where none of them is the same but for order,
     number or small words, and never where ``grow=False``. Every answer must quote the words of
-    the message that say so; what quotes nothing is refused. An answer that cannot be used is
+    the message that say so; what quotes nothing is refused, and so is what the message only quotes
+    or asks, by its form, whatever the model says of it. An answer that cannot be used is
     asked for once more, and what is still unusable then is left out. Messages are quoted as data,
     and nothing in them can end the quotation.
 

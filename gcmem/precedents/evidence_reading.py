@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from gcmem.detectors.asking import Reading
 from gcmem.detectors.chat import Prompt, Reply
 from gcmem.detectors.quoting import DATA_RULE, as_number, json_answers, quoted
+from gcmem.precedents.assertions import folded, somebody_else, why_not_stated
 from gcmem.precedents.evidence import Utterance
 from gcmem.precedents.vocabulary import Vocabulary, normal_key, normal_value
 
@@ -44,6 +44,7 @@ _MAY_GROW: Final = (
     "Only if none fits, give a new one: a short noun phrase in English, lower case, that would fit "
     "other values of the same thing."
 )
+_THE_USER: Final = frozenset({"", "user", "i", "me", "myself", "self"})
 _MUST_FIT: Final = "Leave out what fits none of them; new keys are not allowed."
 
 
@@ -123,20 +124,29 @@ class ExtractionTask:
             item = self._checked(said, entry) if isinstance(entry, dict) else "no object"
             if isinstance(item, str):
                 problems.append(item)
-            elif item not in found:
+            elif item is not None and item not in found:
                 found.append(item)
         return found, ", ".join(dict.fromkeys(problems))
 
-    def _checked(self, said: Utterance, entry: Mapping[str, Any]) -> Found | str:
-        """Give an entry, or what is wrong with it in our own words."""
+    def _checked(self, said: Utterance, entry: Mapping[str, Any]) -> Found | str | None:
+        """Give an entry, or what is wrong with it in our own words; None: it is no evidence.
+
+        A weak model takes quotations and questions for statements, and the facts of a sister for
+        those of the user; where the message's form leaves no doubt, the form decides.
+        """
         given = [entry.get(name) for name in ("quote", "key", "value", "whose", "retracts")]
         quote, key, value, whose, retracts = given
-        if not isinstance(quote, str) or not _folded(quote):
+        if not isinstance(quote, str) or not folded(quote):
             return '"quote" was missing'
-        if _folded(quote) not in _folded(said.text):
+        if folded(quote) not in folded(said.text):
             return '"quote" was not in the message'
         if not isinstance(key, str):
             return '"key" was missing'
+        if why_not_stated(said.text, quote) is not None:
+            return None
+        person = somebody_else(said.text, quote)
+        if person is not None and _is_user(whose) and person not in normal_key(key).split():
+            whose = person
         chosen = self.vocabulary.key(_of_person(whose, key))
         if chosen is None:
             return '"key" was blank, too long, or none of the list'
@@ -153,17 +163,16 @@ class ExtractionTask:
         return Found(chosen, self.vocabulary.value(chosen, value), retracts=bool(retracts))
 
 
+def _is_user(whose: object) -> bool:
+    return not isinstance(whose, str) or normal_key(whose) in _THE_USER
+
+
 def _of_person(whose: object, key: str) -> str:
     person = normal_key(whose) if isinstance(whose, str) else ""
-    if person in {"", "user", "i", "me", "myself", "self"}:
+    if person in _THE_USER:
         return key
     own = key.partition(":")[2] if key.casefold().startswith(f"{person}:") else key
     return f"{person}: {normal_key(own)}"
-
-
-def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
-    return " ".join(plain.split()).strip(" .,;!?\"'")
 
 
 def _listed(numbers: Sequence[int]) -> str:
