@@ -222,7 +222,7 @@ def _ledger(content: Content) -> str | None:
     costs = ", ".join(f"{cost:,.1f} us ({store})" for store, cost in slower.items())
     return (
         f"**A query of the ledger is slower than TEPA's {paper['query_us']} us**, which is a "
-        f"look-up in memory: {costs} at {paper['records']:,} records, through SQL."
+        f"look-up in memory: {costs} at {paper['records']:,} records, the file through SQL."
     )
 
 
