@@ -36,7 +36,8 @@ class Gate:
         ValueError: `threshold` is not from -1 to 1.
 
     Example:
-        >>> Gate.default().allowed(["I live in Kiel."], ["I live in Ulm now.", "The invoice was paid."])
+        >>> newer = ["I live in Ulm now.", "The invoice was paid."]
+        >>> Gate.default().allowed(["I live in Kiel."], newer)
         array([[ True, False]])
     """
 
