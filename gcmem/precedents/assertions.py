@@ -195,9 +195,7 @@ def why_not_stated(text: str, words: str) -> str | None:
         'quotation'
         >>> why_not_stated("I moved to Kiel. Do I still live in Ulm?", "I moved to Kiel")
     """
-    own = text
-    for pattern in (_BLOCK, _QUOTED_LINE, _TRANSCRIPT):
-        own = pattern.sub("", own)
+    own = _without_other_voices(text)
     if folded(words) not in folded(own):
         return "quotation"
     sentences = _around(own, words)
@@ -237,13 +235,17 @@ def _around(text: str, words: str) -> list[str]:
 
 def _sentences(text: str) -> list[str]:
     """Cut a message into sentences, without what it quotes; a sentence with a quotation is gone."""
-    own = text
-    for pattern in (_BLOCK, _QUOTED_LINE, _TRANSCRIPT):
-        own = pattern.sub("", own)
-    own = _QUOTATION.sub(_hidden, own)
+    own = _QUOTATION.sub(_hidden, _without_other_voices(text))
     if not own.strip():
         return []
     return [span.text for span in split_statements(own) if _MARK not in span.text]
+
+
+def _without_other_voices(text: str) -> str:
+    """Take out what stands in a message as a whole and is not its writer's: code, mail, scripts."""
+    for pattern in (_BLOCK, _QUOTED_LINE, _TRANSCRIPT):
+        text = pattern.sub("", text)
+    return text
 
 
 def _hidden(quotation: re.Match[str]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from gcmem.memory import ScopeLike
 from gcmem.precedents import compacting, drafts, key_rows, purging
@@ -31,6 +32,8 @@ from gcmem.precedents.storage import Storage
 from gcmem.timestamps import TimeLike
 
 __all__ = ["PrecedentLedger"]
+
+T = TypeVar("T", Observation, Outcome)
 
 
 class PrecedentLedger(LedgerDecisions):
@@ -156,26 +159,11 @@ class PrecedentLedger(LedgerDecisions):
             TypeError: An item is neither.
             ValueError: A parameter is blank or not allowed.
         """
-        told = []
-        for item in observations:
-            if isinstance(item, Observation):
-                told.append(drafts.of_observation(self._policy, item))
-                continue
-            if not isinstance(item, tuple) or len(item) != 2:
-                msg = f"observations must hold Observation or (key, value), got {item!r}."
-                raise TypeError(msg)
-            key, value = item
-            full = Observation(
-                key,
-                value,
-                scope=scope,
-                at=at,
-                source=source,
-                evidence=evidence,
-                authority=authority,
-            )
-            told.append(drafts.of_observation(self._policy, full))
-        return self._tell(told)
+        pairs = partial(
+            Observation, scope=scope, at=at, source=source, evidence=evidence, authority=authority
+        )
+        told = _complete(observations, Observation, pairs, "observations", "value")
+        return self._tell([drafts.of_observation(self._policy, item) for item in told])
 
     def outcome(
         self,
@@ -238,18 +226,9 @@ class PrecedentLedger(LedgerDecisions):
             TypeError: An item is neither, or a parameter has another type.
             ValueError: A parameter is blank, or the key is multi-valued and no value was given.
         """
-        told = []
-        for item in outcomes:
-            if isinstance(item, Outcome):
-                told.append(drafts.of_outcome(self._policy, item))
-                continue
-            if not isinstance(item, tuple) or len(item) != 2:
-                msg = f"outcomes must hold Outcome or (key, success), got {item!r}."
-                raise TypeError(msg)
-            key, success = item
-            full = Outcome(key, success, scope=scope, at=at, source=source, authority=authority)
-            told.append(drafts.of_outcome(self._policy, full))
-        return self._tell(told)
+        pairs = partial(Outcome, scope=scope, at=at, source=source, authority=authority)
+        told = _complete(outcomes, Outcome, pairs, "outcomes", "success")
+        return self._tell([drafts.of_outcome(self._policy, item) for item in told])
 
     def define_key(
         self, key: str, *, cardinality: Cardinality | str, scope: ScopeLike | None = None
@@ -359,3 +338,21 @@ class PrecedentLedger(LedgerDecisions):
 
     def __repr__(self) -> str:
         return f"PrecedentLedger({self._storage.name!r})"
+
+
+def _complete(
+    items: Iterable[T | tuple[str, Any]],
+    kind: type[T],
+    of_pair: Callable[[str, Any], T],
+    name: str,
+    second: str,
+) -> Iterator[T]:
+    """Make full items of pairs, and say what is wrong with what is neither."""
+    for item in items:
+        if isinstance(item, kind):
+            yield item
+        elif isinstance(item, tuple) and len(item) == 2:
+            yield of_pair(*item)
+        else:
+            msg = f"{name} must hold {kind.__name__} or (key, {second}), got {item!r}."
+            raise TypeError(msg)
