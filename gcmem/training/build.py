@@ -33,6 +33,7 @@ from gcmem.training.calibrating import (
 )
 from gcmem.training.corpus_files import read_families, read_groups
 from gcmem.training.export import export_encoder, load_encoder, save_tokenizer
+from gcmem.training.families import EXPLICIT_FIRST
 from gcmem.training.fitting import Example, fit, load_tokenizer
 from gcmem.training.gating import (
     conflicts_by_source,
@@ -97,19 +98,22 @@ DISCRIMINATING = Stage(
 )
 
 FURTHER = Stage(
-    rounds=4,
-    learning_rate=8e-5,
+    rounds=3,
+    learning_rate=9e-5,
     shares=Shares(
-        families=0.06,
+        families=0.5,
+        family_counts=EXPLICIT_FIRST,
         cross_families=1,
         groups=1.0,
-        derived=0.5,
+        derived=0.4,
         cross_groups=1,
-        minimal=14,
-        nli=900,
-        same_entity=2_000,
+        minimal=8,
+        nli=800,
+        same_entity=1_500,
+        easy=0.35,
+        updates=3_000,
     ),
-    first_round=700,
+    first_round=1_000,
     batch_size=32,
 )
 KEPT_OF_THE_MODEL_BEFORE = 0.3

@@ -36,6 +36,23 @@ SHARES: Mapping[str, int] = {
 }
 """How many pairs of each kind one family gives to one epoch, at most."""
 
+EXPLICIT_FIRST: Mapping[str, int] = {
+    **SHARES,
+    "explicit_explicit": 24,
+    "transition": 18,
+    "after_transition": 14,
+    "transition_agrees": 20,
+    "same_state_explicit": 16,
+    "explicit_inferred": 9,
+    "inferred_inferred": 5,
+    "same_state_mixed": 8,
+    "same_state_inferred": 4,
+    "multi_valued": 12,
+    "multi_retracted": 10,
+    "multi_retracted_other": 10,
+}
+"""The same with twice as much of what is said in words and half of what is only shown."""
+
 LABEL_OF_KIND: Mapping[str, Label] = {
     "explicit_explicit": "supersedes",
     "explicit_inferred": "supersedes",
@@ -58,17 +75,24 @@ _FIRST_PERSON = re.compile(
 Texts = Sequence[str]
 
 
-def family_pairs(family: Family, random: Random, *, share: float = 1.0) -> list[LabelledPair]:
+def family_pairs(
+    family: Family,
+    random: Random,
+    *,
+    share: float = 1.0,
+    counts: Mapping[str, int] = SHARES,
+) -> list[LabelledPair]:
     """A sample of a family's labelled pairs.
 
     Args:
         family: The family.
         random: Decides the sample.
-        share: Multiplies the counts of SHARES.
+        share: Multiplies the counts.
+        counts: How many pairs of each kind, at most.
     """
     result = []
     for kind, candidates in _all_pairs(family).items():
-        wanted = int(SHARES[kind] * share + random.random())
+        wanted = int(counts[kind] * share + random.random())
         sample = random.sample(candidates, min(wanted, len(candidates)))
         label = LABEL_OF_KIND.get(kind, "neither")
         result += [

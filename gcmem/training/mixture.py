@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 from gcmem.training.augment import Augmenter, names_of_entities, names_of_group
 from gcmem.training.corpus_files import CORPUS, Family, Group, read_families, read_groups
-from gcmem.training.families import cross_family_pairs, family_pairs
+from gcmem.training.families import SHARES, cross_family_pairs, family_pairs
 from gcmem.training.fitting import Example
 from gcmem.training.frames import load_frames
 from gcmem.training.groups import cross_group_pairs, derived_pairs, group_pairs
@@ -18,6 +18,32 @@ from gcmem.training.minimal_pairs import minimal_pairs
 from gcmem.training.nli import NLIRow
 from gcmem.training.pairs import LABELS, LabelledPair, Split
 from gcmem.training.same_entity import frame_pairs, own_statement_pairs
+
+EASY = frozenset(
+    {
+        "after_ended",
+        "after_history",
+        "after_nonfactual",
+        "after_other_entity",
+        "compatible_compatible",
+        "guess",
+        "history",
+        "homonym",
+        "hypothetical",
+        "instruction",
+        "meta",
+        "nonfactual",
+        "other_entity",
+        "other_entity_ended",
+        "other_entity_same_value",
+        "question",
+        "quotation",
+        "same_domain",
+        "two_contexts",
+        "unrelated",
+    }
+)
+"""Kinds of ``neither`` that a trained model hardly ever gets wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +60,10 @@ class Shares:
         nli: NLI rows.
         same_entity: Pairs about two attributes of one entity, from frames and as many from
             families and groups.
+        family_counts: Pairs of each kind from one family, which `families` multiplies.
+        easy: Share that is kept of EASY kinds; those that stay weigh more, though not as much as
+            were left out.
+        updates: Further minimal pairs, of updates that do not name the old value.
     """
 
     families: float = 0.12
@@ -44,6 +74,9 @@ class Shares:
     minimal: int = 30
     nli: int = 3_500
     same_entity: int = 0
+    family_counts: Mapping[str, int] = field(default_factory=lambda: SHARES)
+    easy: float = 1.0
+    updates: int = 0
 
 
 def round_of_training(
@@ -64,6 +97,8 @@ def round_of_training(
     frames = [frame for frame in load_frames() if frame.split == "train"]
     pairs += frame_pairs(frames, random, count=shares.same_entity)
     pairs += own_statement_pairs(families, groups, random, count=shares.same_entity)
+    pairs = _thinned(pairs, random, keep=shares.easy)
+    pairs += _updates(number, random, count=shares.updates)
     examples = [to_example(pair) for pair in pairs]
     for row in islice(nli, (number * shares.nli) % max(1, len(nli)), None):
         if len(examples) >= len(pairs) + shares.nli:
@@ -118,7 +153,7 @@ def _family_round(
     random = augmenter.random
     result = []
     for family in families:
-        made = family_pairs(family, random, share=shares.families)
+        made = family_pairs(family, random, share=shares.families, counts=shares.family_counts)
         made += cross_family_pairs(
             family, _neighbours(family, families, random), random, count=shares.cross_families
         )
@@ -145,6 +180,29 @@ def _group_round(
         names = names_of_group(group)
         result += [augmenter.vary(pair, filler=filler, names=names) for pair in made]
     return result
+
+
+def _thinned(pairs: Sequence[LabelledPair], random: Random, *, keep: float) -> list[LabelledPair]:
+    if keep >= 1.0:
+        return list(pairs)
+    weight = keep**-0.5
+    return [
+        replace(pair, weight=pair.weight * weight) if pair.kind in EASY else pair
+        for pair in pairs
+        if pair.kind not in EASY or random.random() < keep
+    ]
+
+
+def _updates(number: int, random: Random, *, count: int) -> list[LabelledPair]:
+    if not count:
+        return []
+    found = [
+        pair
+        for pair in minimal_pairs(seed=4_000 + number, per_frame=120)
+        if pair.split == "train"
+        and (pair.kind in {"update", "started"} or pair.kind.endswith("_update"))
+    ]
+    return random.sample(found, min(count, len(found)))
 
 
 def _neighbours(family: Family, families: Sequence[Family], random: Random) -> Sequence[Family]:

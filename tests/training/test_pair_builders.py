@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
 
 from gcmem.training.augment import Augmenter
 from gcmem.training.corpus_files import Family, Group, read_families, read_groups
-from gcmem.training.families import SHARES, cross_family_pairs, family_pairs
+from gcmem.training.families import EXPLICIT_FIRST, SHARES, cross_family_pairs, family_pairs
 from gcmem.training.groups import cross_group_pairs, derived_pairs, group_pairs
 from gcmem.training.pairs import LabelledPair
 
@@ -92,6 +93,16 @@ def test_a_sample_is_repeatable_and_within_its_size() -> None:
     one, two = (family_pairs(family, Random(7), share=0.1) for _ in range(2))
     assert one == two
     assert 0 < len(one) <= 0.1 * sum(SHARES.values()) + len(SHARES)
+
+
+def test_explicit_first_gives_more_of_what_is_said_than_of_what_is_shown() -> None:
+    family = next(family for family in read_families() if not family.multi)
+    usual, said = (
+        Counter(pair.kind for pair in family_pairs(family, Random(2), counts=counts))
+        for counts in (SHARES, EXPLICIT_FIRST)
+    )
+    assert said["transition_agrees"] > usual["transition_agrees"]
+    assert said["inferred_inferred"] < usual["inferred_inferred"]
 
 
 def test_statements_of_different_families_and_groups_do_not_touch_each_other() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from gcmem.training.fitting import buckets, encode, load_tokenizer, pad, predict
 from gcmem.training.mixture import Shares, measured_pairs, round_of_training  # noqa: E402
 from gcmem.training.model import ConflictModel, base_folder  # noqa: E402
 from gcmem.training.packaging import onnx_model  # noqa: E402
+from gcmem.training.pairs import LABELS  # noqa: E402
 from gcmem.training.restoring import restore  # noqa: E402
 
 CITIES = ("Ulm", "Kiel", "Graz", "Turku", "Porto", "Ghent", "Bremen", "Osaka")
@@ -224,6 +226,23 @@ def test_a_round_is_repeatable_and_rounds_differ() -> None:
     first, again, other = (round_of_training(n, [], shares=shares) for n in (1, 1, 2))
     assert first == again
     assert first != other
+
+
+def test_easy_kinds_can_be_thinned_and_then_weigh_more() -> None:
+    few = Shares(families=0.05, cross_families=2, groups=0.2, minimal=2, easy=0.25)
+    thinned = round_of_training(1, [], shares=few)
+    full = round_of_training(1, [], shares=replace(few, easy=1.0))
+    heavier = [example for example in thinned if example.weight > 1.5]
+    assert len(thinned) < 0.9 * len(full)
+    assert heavier
+    assert {LABELS[example.label] for example in heavier} == {"neither"}
+
+
+def test_updates_that_do_not_name_the_old_value_can_be_added() -> None:
+    shares = Shares(families=0.02, cross_families=1, groups=0.05, minimal=1)
+    without = round_of_training(1, [], shares=shares)
+    more = round_of_training(1, [], shares=replace(shares, updates=500))
+    assert len(more) == len(without) + 500
 
 
 def test_encoded_pairs_know_which_text_is_older() -> None:
