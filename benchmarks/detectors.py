@@ -20,7 +20,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import results
 from benchmarks.mutation import experiment, language_reader, report
 from benchmarks.mutation.candidates import Candidates
 from benchmarks.mutation.experiment import Condition, Row
@@ -134,20 +133,13 @@ def main(arguments: list[str]) -> None:
             for name, figures in reader.figures(candidates, methods, title=title).items():
                 found[title]["detectors"][name] |= figures
         show(title, found[title])
-    path = results.write(
+    experiment.write(
         "detectors",
-        config={
-            **experiment.config(chosen),
-            "judges": {name: judge.detector.name for name, judge in judges.items()},
-        },
-        results={
-            "sets": holdings,
-            "figures": found,
-            **({} if reader is None else {"LLM": reader.costs()}),
-        },
-        seed=chosen.seed,
+        chosen,
+        judges=judges,
+        figures={"sets": holdings, "figures": found},
+        reader=reader,
     )
-    print(f"figures: {path.name}")
     draw(found)
 
 

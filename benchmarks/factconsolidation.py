@@ -2,11 +2,13 @@
 
 Each context is a numbered list of facts in which later ones contradict earlier ones. The facts lie
 in Chroma (bundled encoder, cosine, a folder that lasts as long as the run, so each length is
-encoded once for both kinds of questions) with their number as ``created_at``. Four ways to show k:
-"plain" (the k most similar), "newest first" (the k newest of the fetch_k most similar), and
+encoded once for both kinds of questions) with their number as ``created_at``. Five ways to show k:
+"plain" (the k most similar), "newest first" (the k newest of the fetch_k most similar),
 GCMemRetriever with the bundled detector, without and with head look-up (fetch_k fetched, collected,
-cut to k). What is read from the data, and how the reader without a language model works, stands in
-`benchmarks.fact_reading`. The figures, shares of questions unless said otherwise:
+cut to k), and "gcmem ledger" (each fact was compared once, when it was written; the k most similar
+of what is Active, see `benchmarks.fact_ledger`). What is read from the data, and how the reader
+without a language model works, stands in `benchmarks.fact_reading`. The figures, shares of
+questions unless said otherwise:
 
 * gold in context: the gold fact is shown (multi-hop: a fact with the gold answer is shown on the
   way; a weak measure, for it need not be the fact that the chain ends with).
@@ -31,6 +33,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks import language_model, results
+from benchmarks.fact_ledger import FiledFacts
 from benchmarks.fact_reading import (
     ExtractiveReader,
     Fact,
@@ -59,7 +63,7 @@ from langchain_gcmem import GCMemRetriever
 
 LENGTHS = ("6k", "32k", "64k", "262k")
 HOPS = ("single", "multi")
-METHODS = ("plain", "newest first", "gcmem", "gcmem + head look-up")
+METHODS = ("plain", "newest first", "gcmem", "gcmem + head look-up", "gcmem ledger")
 FIGURES = (
     "gold in context",
     "stale exposure",
@@ -114,9 +118,13 @@ def fill_store(facts: Sequence[Fact], folder: Path, name: str) -> Any:
 
 
 def searches(
-    store: Any, facts: Sequence[Fact], detector: Detector | None, room: Room
+    store: Any,
+    facts: Sequence[Fact],
+    detector: Detector | None,
+    room: Room,
+    filed: FiledFacts | None = None,
 ) -> dict[str, Search]:
-    """Give the four ways to search."""
+    """Give the ways to search; the last one only where the facts have been filed."""
     by_id = {str(fact.serial): fact for fact in facts}
     base = store.as_retriever(search_kwargs={"k": room.k})
     collector = Collector(detector)  # one cache of verdicts for both
@@ -154,8 +162,10 @@ def searches(
 
         return search
 
-    ways = (plain, newest_first, collected(head_lookup=False), collected(head_lookup=True))
-    return dict(zip(METHODS, ways, strict=True))
+    ways = [plain, newest_first, collected(head_lookup=False), collected(head_lookup=True)]
+    if filed is not None:
+        ways.append(partial(filed.search, similar, k=room.k))
+    return dict(zip(METHODS, ways, strict=False))
 
 
 def answerer_with(chat: Any) -> Answerer:
@@ -264,6 +274,7 @@ def run(
     limit: int | None = None,
     hops: Sequence[str] = HOPS,
     answerer: Answerer | None = None,
+    filed_lengths: Sequence[str] = LENGTHS,
     done: Callable[[list[dict[str, Any]]], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Measure the tasks, length by length; ``done`` is given all rows after each task."""
@@ -277,12 +288,17 @@ def run(
             started = time.perf_counter()
             store = fill_store(facts, Path(folder), f"facts-{length}")
             seconds = round(time.perf_counter() - started, 1)
-            ways = searches(store, facts, detector, room)
+            filed = None
+            if length in filed_lengths:
+                filed = FiledFacts(facts, detector, name=f"facts-{length}")
+            ways = searches(store, facts, detector, room, filed)
             for kind in (kind for kind in hops if kind in of_length):
                 measured = measure(
                     of_length[kind], ways, known=known, limit=limit, answerer=answerer
                 )
-                size = {"facts": len(facts), "seconds to encode": seconds}
+                size: dict[str, Any] = {"facts": len(facts), "seconds to encode": seconds}
+                if filed is not None:
+                    size["seconds to file"] = round(filed.seconds, 1)
                 rows += [{**row, **size} for row in measured]
                 if done is not None:
                     done(rows)
@@ -298,6 +314,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=["6k", "32k"])
     parser.add_argument("--hops", nargs="+", choices=HOPS, default=list(HOPS))
     parser.add_argument("--questions", type=int, default=None, help="only the first N")
+    parser.add_argument(
+        "--ledger-lengths",
+        nargs="*",
+        choices=LENGTHS,
+        default=["6k", "32k"],
+        help="lengths at which the facts are also filed in a ledger",
+    )
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--fetch-k", type=int, default=40)
     language_model.add_options(parser)
@@ -319,6 +342,7 @@ def main(arguments: list[str]) -> None:
         detector=collector.detector,
         limit=chosen.questions,
         hops=chosen.hops,
+        filed_lengths=chosen.ledger_lengths,
         answerer=None if chat is None else answerer_with(chat),
         done=lambda rows: print_and_write(rows, config),
     )

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from benchmarks import results
 from benchmarks.mutation import experiment, language_reader, report
 from benchmarks.mutation.experiment import Condition
 from benchmarks.mutation.methods import methods_for
@@ -60,21 +59,14 @@ def play(
                 for method, figures in read.items():
                     found[title][condition][method]["all"] |= figures
             report.show_methods(heading, found[title][condition])
-    path = results.write(
+    experiment.write(
         name,
-        config={
-            **experiment.config(chosen),
-            "conditions": [condition.name for condition in conditions],
-            "judges": {key: judge.detector.name for key, judge in judges.items()},
-        },
-        results={
-            "sets": holdings,
-            "methods": found,
-            **({} if reader is None else {"LLM": reader.costs()}),
-        },
-        seed=chosen.seed,
+        chosen,
+        judges=judges,
+        figures={"sets": holdings, "methods": found},
+        reader=reader,
+        conditions=[condition.name for condition in conditions],
     )
-    print(f"figures: {path.name}")
     last = list(found)[-1]
     panels = {f"{last}, {condition}": rows for condition, rows in found[last].items()}
     report.draw_ratios(name, panels)

@@ -11,8 +11,10 @@ from typing import Any
 
 from rich.progress import track
 
+from benchmarks import results
 from benchmarks.mutation.candidates import Candidates, Store, new_client
 from benchmarks.mutation.instances import DISTRACTORS, SIZES, Instance, make_instances
+from benchmarks.mutation.language_reader import LanguageReader
 from benchmarks.mutation.methods import Method
 from benchmarks.mutation.reading import measure, summary
 from gcmem import Collector, load_detector
@@ -150,3 +152,32 @@ def config(chosen: argparse.Namespace) -> dict[str, Any]:
         for name, value in vars(chosen).items()
         if name not in left_out and (reads or not name.startswith("llm_"))
     }
+
+
+def write(
+    name: str,
+    chosen: argparse.Namespace,
+    *,
+    judges: Mapping[str, Collector],
+    figures: Mapping[str, Any],
+    reader: LanguageReader | None,
+    **further: Any,
+) -> None:
+    """Write what came out, with the options and the detectors that it came from.
+
+    Args:
+        name: Of the experiment, and of its file.
+        chosen: The options.
+        judges: The detectors, by the name that the figures call them.
+        figures: What came out.
+        reader: The language model that read along, if one did; what it cost is written too.
+        further: Settings that are no options.
+    """
+    used = {key: judge.detector.name for key, judge in judges.items()}
+    path = results.write(
+        name,
+        config={**config(chosen), **further, "judges": used},
+        results={**figures, **({} if reader is None else {"LLM": reader.costs()})},
+        seed=chosen.seed,
+    )
+    print(f"figures: {path.name}")

@@ -9,7 +9,7 @@ from typing import Final
 from benchmarks.report.markdown import percent, slug
 from benchmarks.report.reading import Content, Contents, made_from
 from benchmarks.report.tables.collecting import ours_of, shipped_row
-from benchmarks.report.tables.facts import METHODS, by_task
+from benchmarks.report.tables.facts import LEDGER, RETRIEVER, by_task
 from benchmarks.report.tables.mutation import BUNDLED
 
 
@@ -114,9 +114,11 @@ def _theory(content: Content) -> str:
 def _facts(content: Content) -> str:
     parts: dict[str, list[str]] = {}
     for (hops, length), methods in by_task(content).items():
-        ours, plain = (methods[name]["exact match"]["share"] for name in (METHODS[-1], "plain"))
+        ours, plain = (methods[name]["exact match"]["share"] for name in (RETRIEVER, "plain"))
+        filed = methods[LEDGER]["exact match"]["share"] if LEDGER in methods else None
+        also = "" if filed is None else f", filed in a ledger **{percent(filed, 0)}**"
         parts.setdefault(hops, []).append(
-            f"{length} **{percent(ours, 0)}** (plain {percent(plain, 0)})"
+            f"{length} **{percent(ours, 0)}**{also} (plain {percent(plain, 0)})"
         )
     return "; ".join(f"{hops} hop: {', '.join(lengths)}" for hops, lengths in parts.items())
 

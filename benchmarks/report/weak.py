@@ -13,7 +13,7 @@ from benchmarks.report.markdown import percent, points
 from benchmarks.report.reading import Content, Contents, made_from
 from benchmarks.report.tables.collecting import ours_of, shipped_row
 from benchmarks.report.tables.drift import told_of_corrections
-from benchmarks.report.tables.facts import METHODS, by_task
+from benchmarks.report.tables.facts import OURS, by_task
 from benchmarks.report.tables.mutation import BUNDLED
 
 STREAM_BARS: Final = {"stale exposure": 0.15, "over-deletion": 0.02}
@@ -133,13 +133,15 @@ def _theory(content: Content) -> str | None:
 def _facts(content: Content) -> str | None:
     below = []
     for (hops, length), methods in by_task(content).items():
-        share = methods[METHODS[-1]]["exact match"]["share"]
+        ours = [methods[name]["exact match"]["share"] for name in OURS if name in methods]
+        share = max(ours)
         if share < _FACT_AIMS[hops]:
             below.append(f"{hops} {length} {percent(share, 0)}")
     if not below:
         return None
     aims = ", ".join(f"{hops} {percent(aim, 0)}" for hops, aim in _FACT_AIMS.items())
-    return f"**FactConsolidation below the aim** ({aims}): {', '.join(below)}."
+    found = ", ".join(below)
+    return f"**FactConsolidation below the aim** ({aims}), at its best: {found}."
 
 
 def _head_lookup(content: Content) -> str | None:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -158,13 +159,13 @@ class ConflictExtractor:
 
     def _comparable(self, assertion: Assertion, known: Known) -> list[tuple[str, str]]:
         """Give what stands about nobody else, most similar first."""
-        standing = [pair for pair in known.standing if _may_concern(assertion, pair[1])]
-        if not standing:
+        if not known.standing:
             return []
-        values = [value for _, value in standing]
+        values = [value for _, value in known.standing]
         likeness = self.encoder.similarity([assertion.text], values)[0]
-        best = np.argsort(-likeness, kind="stable")[: self.candidates]
-        return [standing[row] for row in best]
+        ranked = (known.standing[row] for row in np.argsort(-likeness, kind="stable"))
+        same_person = (pair for pair in ranked if _may_concern(assertion, pair[1]))
+        return list(islice(same_person, self.candidates))
 
     def _scores(self, standing: Sequence[tuple[str, str]], text: str) -> npt.NDArray[np.float32]:
         """Give kappa's verdicts; NaN for what is not about the same thing."""

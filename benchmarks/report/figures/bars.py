@@ -9,7 +9,7 @@ from benchmarks import pictures
 from benchmarks.report.tables.facts import METHODS, by_task
 from benchmarks.report.tables.questions import DEPTHS, JUDGES
 
-_FOUR = ("0.75", "0.5", "tab:blue", pictures.OURS)
+_FIVE = ("0.75", "0.5", "tab:blue", pictures.OURS, "tab:olive")
 _WITHOUT_AND_WITH = (pictures.OTHERS, pictures.OURS)
 
 
@@ -23,14 +23,19 @@ def factconsolidation(content: dict[str, Any]) -> Any | None:
     for panel, kind in zip(panels, kinds, strict=True):
         lengths = [length for hops, length in tasks if hops == kind]
         shares = {
-            method: [tasks[kind, length][method]["exact match"]["share"] for length in lengths]
+            method: [_answered(tasks[kind, length], method) for length in lengths]
             for method in METHODS
         }
-        _bars(panel, lengths, shares, _FOUR)
+        _bars(panel, lengths, shares, _FIVE)
         panel.set(title={"single": "one hop", "multi": "several hops"}[kind], xlabel="context")
     panels[0].set_ylabel("answered right")
     pictures.legend(figure, panels[0])
     return figure
+
+
+def _answered(methods: Mapping[str, dict[str, Any]], method: str) -> float:
+    """The share of questions, 0 where the method was not run."""
+    return methods[method]["exact match"]["share"] if method in methods else 0.0
 
 
 def head_lookup(content: dict[str, Any]) -> Any | None:

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from benchmarks.report.markdown import percent, table
 
-METHODS: Final = ("plain", "newest first", "gcmem", "gcmem + head look-up")
+RETRIEVER: Final = "gcmem + head look-up"
+LEDGER: Final = "gcmem ledger"
+METHODS: Final = ("plain", "newest first", "gcmem", RETRIEVER, LEDGER)
 PAPER: Final = {
     ("single", "6k"): 0.890,
     ("single", "32k"): 0.680,
@@ -14,6 +16,9 @@ PAPER: Final = {
     ("multi", "6k"): 0.040,
 }
 """TEPA-Rev's exact match as published (arXiv 2608.07429v2); another reader, another retrieval."""
+
+OURS: Final = (RETRIEVER, LEDGER)
+_READ: Final = ("plain", *OURS)
 
 Rows = dict[tuple[str, str], dict[str, dict[str, Any]]]
 
@@ -31,38 +36,39 @@ def factconsolidation(content: dict[str, Any]) -> str:
     with_model = any(row["LLM exact match"]["of"] for row in content["results"])
     rows = []
     for (hops, length), methods in tasks.items():
-        plain, ours = methods["plain"], methods[METHODS[-1]]
-        cells = [
-            f"{hops}, {length}",
-            str(ours["questions"]),
-            *(percent(methods[name]["exact match"]["share"], 0) for name in METHODS),
-            _published(hops, length),
-            f"{_share(plain, 'stale exposure')}, {_share(ours, 'stale exposure')}",
-            _share(ours, "current removed"),
-        ]
-        if with_model:
-            cells.append(f"{_share(plain, 'LLM exact match')}, {_share(ours, 'LLM exact match')}")
-        rows.append(cells)
+        rows.append(
+            [
+                f"{hops}, {length}",
+                str(methods["plain"]["questions"]),
+                *(_share(methods, name, "exact match") for name in METHODS),
+                _published(hops, length),
+                *(_share(methods, name, "stale exposure") for name in _READ),
+                *(_share(methods, name, "current removed") for name in OURS),
+                *(_share(methods, name, "LLM exact match") for name in _READ if with_model),
+            ]
+        )
     columns = [
         "hops, length",
         "questions",
         *METHODS,
         "TEPA, paper",
-        "stale in context: plain, last",
-        "current removed: last",
-        *(["LLM: plain, last"] if with_model else []),
+        *(f"stale: {name}" for name in ("plain", "look-up", "ledger")),
+        *(f"current removed: {name}" for name in ("look-up", "ledger")),
+        *(f"LLM: {name}" for name in ("plain", "look-up", "ledger") if with_model),
     ]
     return (
         f"Detector {config['detector']}, k = {config['k']} of {config['fetch_k']} fetched. Share "
         "of the questions that the reader without a language model answers right (substring exact "
-        "match); last: with gcmem and head look-up. The file also holds retrieval and every "
-        "method's exposure.\n\n"
+        "match); stale: of the questions whose fact has an older version, those that are shown it; "
+        "current removed: of what was fetched and is current; look-up: gcmem with head look-up; "
+        "ledger: every fact was compared once, when it was written. The file also holds retrieval "
+        "and every method's exposure.\n\n"
         f"{table(columns, rows)}"
     )
 
 
-def _share(row: dict[str, Any], name: str) -> str:
-    return percent(row[name]["share"], 0)
+def _share(methods: dict[str, dict[str, Any]], method: str, figure: str) -> str:
+    return percent(methods[method][figure]["share"], 0) if method in methods else "-"
 
 
 def _published(hops: str, length: str) -> str:
