@@ -29,9 +29,10 @@ The file is for measuring only; nothing was chosen on it.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -321,6 +322,11 @@ def main(arguments: list[str]) -> None:
         default=["6k", "32k"],
         help="lengths at which the facts are also filed in a ledger",
     )
+    parser.add_argument(
+        "--add",
+        action="store_true",
+        help="keep the tasks of the file of an earlier run with the same settings",
+    )
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--fetch-k", type=int, default=40)
     language_model.add_options(parser)
@@ -332,10 +338,11 @@ def main(arguments: list[str]) -> None:
     tasks = [task for task in read_tasks(path) if task.length in chosen.lengths]
     collector = Collector()
     config = {
-        **{name: value for name, value in vars(chosen).items() if name != "llm_url"},
+        **{name: value for name, value in vars(chosen).items() if name not in {"llm_url", "add"}},
         "detector": collector.detector.name,
         "threshold": collector.threshold,
     }
+    kept = earlier_rows(config) if chosen.add else []
     rows = run(
         tasks,
         room=Room(chosen.k, chosen.fetch_k),
@@ -344,10 +351,41 @@ def main(arguments: list[str]) -> None:
         hops=chosen.hops,
         filed_lengths=chosen.ledger_lengths,
         answerer=None if chat is None else answerer_with(chat),
-        done=lambda rows: print_and_write(rows, config),
+        done=lambda rows: print_and_write(completed(kept, rows), config),
     )
     if not rows:
         raise SystemExit(f"no task of {chosen.lengths} and {chosen.hops} in {path.name}")
+
+
+def earlier_rows(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the file that lies there, of a run with these settings on any tasks.
+
+    Raises:
+        SystemExit: There is no file, or it was made with other settings.
+    """
+    path = results.FOLDER / "factconsolidation.json"
+    if not path.exists():
+        msg = "--add: there are no figures of an earlier run."
+        raise SystemExit(msg)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for name in set(config) - {"lengths", "hops", "ledger_lengths"}:
+        if content["config"].get(name) != config[name]:
+            msg = (
+                f"--add: the earlier run has {name} = {content['config'].get(name)!r}, "
+                f"this one {config[name]!r}."
+            )
+            raise SystemExit(msg)
+    rows: list[dict[str, Any]] = content["results"]
+    return rows
+
+
+def completed(
+    earlier: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The rows of all tasks, single hops first and by length; a task that was run again is new."""
+    again = {(row["hops"], row["length"]) for row in rows}
+    every = [row for row in earlier if (row["hops"], row["length"]) not in again] + list(rows)
+    return sorted(every, key=lambda row: (HOPS.index(row["hops"]), LENGTHS.index(row["length"])))
 
 
 def print_and_write(rows: Sequence[dict[str, Any]], config: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ CHANGES = (
             "Elena lives in Osaka.",
             "Elena's home is in Osaka.",
             "Elena is based in Osaka.",
-            "Elena's flat is in Osaka.",
+            "Elena's address is in Osaka.",
             "Osaka is where Elena lives.",
         ),
         5,

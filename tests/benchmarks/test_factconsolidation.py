@@ -190,6 +190,21 @@ def test_the_command_writes_its_figures_and_says_where(shared: Path, capsys) -> 
     assert "benchmarks/results/factconsolidation.json" in capsys.readouterr().out
 
 
+def test_a_run_can_be_added_to_an_earlier_one_with_the_same_settings(shared: Path) -> None:
+    once = ["--lengths", "6k", "--questions", "1", "--ledger-lengths"]
+    factconsolidation.main([*once, "--hops", "multi"])
+    factconsolidation.main([*once, "--hops", "single", "--add"])
+    written = json.loads((results.FOLDER / "factconsolidation.json").read_text())
+    assert [row["hops"] for row in written["results"]] == ["single"] * 4 + ["multi"] * 4
+
+
+def test_figures_of_other_settings_are_not_mixed(shared: Path) -> None:
+    once = ["--lengths", "6k", "--hops", "single", "--ledger-lengths"]
+    factconsolidation.main([*once, "--questions", "1"])
+    with pytest.raises(SystemExit, match="questions = 1, this one 2"):
+        factconsolidation.main([*once, "--questions", "2", "--add"])
+
+
 def test_a_missing_file_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "SHARED", tmp_path)
     with pytest.raises(SystemExit, match=r"factconsolidation\.json\.gz"):
