@@ -398,7 +398,11 @@ def print_and_write(rows: Sequence[dict[str, Any]], config: dict[str, Any]) -> N
         cells = [_cell(row[name]) for name in shown]
         table.add_row(row["hops"], row["length"], row["method"], *cells)
     Console().print(table)
-    path = results.write("factconsolidation", config=config, results=list(rows))
+    tasks = {
+        "lengths": list(dict.fromkeys(row["length"] for row in rows)),
+        "hops": list(dict.fromkeys(row["hops"] for row in rows)),
+    }
+    path = results.write("factconsolidation", config={**config, **tasks}, results=list(rows))
     print(f"figures: {path.relative_to(path.parents[2])}")
 
 
