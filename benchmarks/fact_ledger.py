@@ -44,6 +44,7 @@ class FiledFacts:
         memory.ledger.close()
         known = {fact.tokens: fact for fact in sorted(facts, key=lambda fact: fact.serial)}
         self._fact_of = {item.id: _fact(item, known) for item in self._active}
+        self._still_true = {fact.tokens for fact in self._fact_of.values()}
 
     def search(self, similar: Callable[[str], list[Fact]], query: str, *, k: int) -> Shown:
         """Show the k most similar of what is Active.
@@ -55,10 +56,10 @@ class FiledFacts:
             k: How many to show.
         """
         fetched = similar(query)
-        active = {fact.tokens for fact in self._fact_of.values()}
         ranked = by_relevance(self._active, query, self._encoder)
         shown = [self._fact_of[item.id] for item in ranked[:k]]
-        return Shown(fetched, [fact for fact in fetched if fact.tokens in active], shown)
+        kept = [fact for fact in fetched if fact.tokens in self._still_true]
+        return Shown(fetched, kept, shown)
 
 
 def _parts(facts: Sequence[Fact], size: int) -> list[Sequence[Fact]]:
