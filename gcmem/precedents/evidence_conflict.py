@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Callable, Sequence
-from itertools import islice
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -16,13 +15,13 @@ from gcmem.detectors import Detector, load_detector
 from gcmem.encoder import SentenceEncoder
 from gcmem.precedents.assertions import Assertion, plain_assertions
 from gcmem.precedents.evidence import Claim, Known, Utterance
+from gcmem.precedents.standing import Pair, StandingStatements, wording
 
 __all__ = ["STATEMENT_KEY", "ConflictExtractor"]
 
 STATEMENT_KEY: Final = "statement "
 """Keys that this extractor opens begin with it; the rest names the first statement by its hash."""
 
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SMALL_WORDS: Final = (
     "a an the i i'm i've i'd my me mine we we're we've our us is are am was were be been being do "
     "does did have has had of in on at to for from by with and or so that this it its it's as "
@@ -111,13 +110,14 @@ class ConflictExtractor:
 
     def extract(self, utterances: Sequence[Utterance], known: Known) -> list[Claim]:
         """Give the claims in the messages, in their order."""
+        standing = StandingStatements(known, self.encoder)
         claims: list[Claim] = []
         for utterance in utterances:
             if utterance.role != "user" and not (self.read_assistant and _is_assistant(utterance)):
                 continue
             for assertion in plain_assertions(utterance.text):
-                for claim in self._claims(assertion, utterance, known):
-                    known = known.after(claim)
+                for claim in self._claims(assertion, utterance, standing):
+                    standing.believe(claim)
                     claims.append(claim)
         return claims
 
@@ -125,7 +125,9 @@ class ConflictExtractor:
         """Do the same in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.extract, utterances, known)
 
-    def _claims(self, assertion: Assertion, said: Utterance, known: Known) -> list[Claim]:
+    def _claims(
+        self, assertion: Assertion, said: Utterance, standing: StandingStatements
+    ) -> list[Claim]:
         def claim(key: str, value: str, *, retracts: bool = False) -> Claim:
             return Claim(
                 key,
@@ -136,54 +138,43 @@ class ConflictExtractor:
                 retracts=retracts,
             )
 
-        standing = self._comparable(assertion, known)
-        old_key, text = _as_archived(known, assertion.text)
-        repeated = [pair for pair in standing if _form(pair[1]) == _form(text)]
+        old_key, text = standing.archived_as(assertion.text) or (None, assertion.text)
+        similar = standing.most_similar(
+            assertion.text,
+            at_most=self.candidates,
+            that=lambda value: _may_concern(assertion, value),
+        )
+        repeated = [pair for pair, _ in similar if wording(pair[1]) == wording(text)]
         if assertion.retracts:
-            gone = repeated or self._restated(standing, text)
+            gone = repeated or self._restated(similar, text)
             return [claim(key, value, retracts=True) for key, value in gone]
         if repeated:
             return [claim(*repeated[0])]
-        scores = self._scores(standing, text)
-        superseded = [standing[row] for row in np.flatnonzero(scores >= self.threshold)]
+        superseded = self._superseded(similar, text)
         if superseded:
             (key, value), others = superseded[0], superseded[1:]
             same = self._about_the_same(value, [pair for pair in others if pair[0] != key])
             return [*(claim(*pair, retracts=True) for pair in same), claim(key, text)]
-        for key, value in self._restated(standing, text):
+        for key, value in self._restated(similar, text):
             if not _words(text) - _words(value):
                 return [claim(key, value)]
             if not _words(value) - _words(text):
                 return [claim(key, text)]
         return [claim(old_key or _new_key(text), text)]
 
-    def _comparable(self, assertion: Assertion, known: Known) -> list[tuple[str, str]]:
-        """Give what stands about nobody else, most similar first."""
-        if not known.standing:
-            return []
-        values = [value for _, value in known.standing]
-        likeness = self.encoder.similarity([assertion.text], values)[0]
-        ranked = (known.standing[row] for row in np.argsort(-likeness, kind="stable"))
-        same_person = (pair for pair in ranked if _may_concern(assertion, pair[1]))
-        return list(islice(same_person, self.candidates))
-
-    def _scores(self, standing: Sequence[tuple[str, str]], text: str) -> npt.NDArray[np.float32]:
-        """Give kappa's verdicts; NaN for what is not about the same thing."""
-        scores = np.full(len(standing), np.nan, dtype=np.float32)
-        values = [value for _, value in standing]
-        near = np.flatnonzero(self._related(values, text)) if values else np.array([], dtype=int)
-        if len(near):
-            scores[near] = self.detector.score([(values[row], text) for row in near])
-        return scores
-
-    def _related(self, values: Sequence[str], text: str) -> npt.NDArray[np.bool_]:
-        near = np.asarray(self.encoder.similarity(values, [text])[:, 0] >= self.related)
+    def _superseded(self, similar: Sequence[tuple[Pair, float]], text: str) -> list[Pair]:
+        """Give what a statement supersedes by kappa's verdict, most similar first."""
+        near = [pair for pair, likeness in similar if likeness >= self.related]
         gate = getattr(self.detector, "gate", None)
-        return near if gate is None else near & gate.allowed(values, [text])[:, 0]
+        if gate is not None and near:
+            passes = gate.allowed([value for _, value in near], [text])[:, 0]
+            near = [pair for pair, passed in zip(near, passes, strict=True) if passed]
+        if not near:
+            return []
+        scores = self.detector.score([(value, text) for _, value in near])
+        return [near[row] for row in np.flatnonzero(scores >= self.threshold)]
 
-    def _about_the_same(
-        self, value: str, others: Sequence[tuple[str, str]]
-    ) -> list[tuple[str, str]]:
+    def _about_the_same(self, value: str, others: Sequence[Pair]) -> list[Pair]:
         if not others:
             return []
         likeness = self.encoder.similarity([value], [other for _, other in others])[0]
@@ -191,23 +182,19 @@ class ConflictExtractor:
             pair for pair, like in zip(others, likeness, strict=True) if like >= self.same_thing
         ]
 
-    def _restated(self, standing: Sequence[tuple[str, str]], text: str) -> list[tuple[str, str]]:
+    def _restated(self, similar: Sequence[tuple[Pair, float]], text: str) -> list[Pair]:
         """Give what a statement restates, most similar first."""
-        if not standing:
+        near = [pair for pair, likeness in similar if likeness >= self.restated]
+        if not near:
             return []
-        values = [value for _, value in standing]
-        likeness = self.encoder.similarity([text], values)[0]
-        near = [row for row in np.argsort(-likeness) if likeness[row] >= self.restated]
         relations: Callable[..., npt.NDArray[np.float32]] | None = getattr(
             self.detector, "relations", None
         )
         if relations is None:
-            return [standing[row] for row in near if _words(values[row]) == _words(text)]
-        judged = relations([(values[row], text) for row in near])
+            return [pair for pair in near if _words(pair[1]) == _words(text)]
+        judged = relations([(value, text) for _, value in near])
         return [
-            standing[row]
-            for row, chances in zip(near, judged, strict=True)
-            if chances[_SUPPORTS] >= 0.5
+            pair for pair, chances in zip(near, judged, strict=True) if chances[_SUPPORTS] >= 0.5
         ]
 
 
@@ -217,26 +204,20 @@ def _is_assistant(utterance: Utterance) -> bool:
 
 def _may_concern(assertion: Assertion, value: str) -> bool:
     """Whether two statements may be about the same person; unknown subjects may be anybody."""
-    known = plain_assertions(value)
-    subject = known[0].subject if known else ""
+    subject = _subject_of(value)
     return not (subject and assertion.subject) or subject == assertion.subject
 
 
-def _form(text: str) -> str:
-    return " ".join(_WORD.findall(text.replace("’", "'").casefold()))
+@lru_cache(maxsize=8_192)
+def _subject_of(value: str) -> str:
+    known = plain_assertions(value)
+    return known[0].subject if known else ""
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_form(text).split()) - _SMALL
-
-
-def _as_archived(known: Known, text: str) -> tuple[str | None, str]:
-    """Give the key under which a statement is archived, the latest, and how it was worded there."""
-    form = _form(text)
-    said_before = (pair for pair in known.archived[::-1] if _form(pair[1]) == form)
-    return next(said_before, (None, text))
+    return frozenset(wording(text).split()) - _SMALL
 
 
 def _new_key(text: str) -> str:
-    digest = hashlib.blake2b(_form(text).encode(errors="surrogatepass"), digest_size=8)
+    digest = hashlib.blake2b(wording(text).encode(errors="surrogatepass"), digest_size=8)
     return f"{STATEMENT_KEY}{digest.hexdigest()}"

@@ -112,7 +112,7 @@ class Augmenter:
         if shared and random.random() < 0.35:
             pair = self.rename(pair, shared)
         elif shared and pair.label != "neither" and random.random() < 0.08:
-            pair = self.rename_in_newer(pair, shared[0])
+            pair = self.rename_in_newer(pair, min(shared, key=pair.newer.index))
         older, newer = pair.older, pair.newer
         if filler and random.random() < 0.06:
             newer = _joined(newer, filler, random)

@@ -26,13 +26,24 @@ Task = Literal["supersession", "nli"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A pair of texts with the index of its label, for one of the two heads."""
+    """A pair of texts with the index of its label, for one of the two heads.
+
+    Attributes:
+        first: The older text.
+        second: The newer text.
+        label: Index in LABELS.
+        task: The head that learns from it.
+        weight: Relative weight in the loss.
+        no_conflict: The label says no more than that the pair does not conflict: ``supports`` and
+            ``neither`` are equally right.
+    """
 
     first: str
     second: str
     label: int
     task: Task = "supersession"
     weight: float = 1.0
+    no_conflict: bool = False
 
 
 def load_tokenizer(folder: str | Path, *, max_length: int = 128) -> Tokenizer:
@@ -202,6 +213,10 @@ def _loss(
     each = functional.cross_entropy(
         logits, labels, reduction="none", label_smoothing=label_smoothing
     )
+    no_conflict = torch.tensor([e.no_conflict for e in examples])
+    if no_conflict.any():
+        either = logits.logsumexp(-1) - logits[:, 1:].logsumexp(-1)
+        each = torch.where(no_conflict, either, each)
     return (each * weights).sum() / weights.sum()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -19,31 +19,11 @@ from gcmem.training.nli import NLIRow
 from gcmem.training.pairs import LABELS, LabelledPair, Split
 from gcmem.training.same_entity import frame_pairs, own_statement_pairs
 
-EASY = frozenset(
-    {
-        "after_ended",
-        "after_history",
-        "after_nonfactual",
-        "after_other_entity",
-        "compatible_compatible",
-        "guess",
-        "history",
-        "homonym",
-        "hypothetical",
-        "instruction",
-        "meta",
-        "nonfactual",
-        "other_entity",
-        "other_entity_ended",
-        "other_entity_same_value",
-        "question",
-        "quotation",
-        "same_domain",
-        "two_contexts",
-        "unrelated",
-    }
+ONLY_SHOWN = frozenset(
+    {"same_state_inferred", "same_state_mixed", "transition_agrees", "multi_valued"}
 )
-"""Kinds of ``neither`` that a trained model hardly ever gets wrong."""
+"""Kinds of pairs that do not conflict, and where the difference between ``supports`` and
+``neither`` cannot be read from the words: it is not trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +41,6 @@ class Shares:
         same_entity: Pairs about two attributes of one entity, from frames and as many from
             families and groups.
         family_counts: Pairs of each kind from one family, which `families` multiplies.
-        easy: Share that is kept of EASY kinds; those that stay weigh more, though not as much as
-            were left out.
         updates: Further minimal pairs, of updates that do not name the old value.
     """
 
@@ -75,7 +53,6 @@ class Shares:
     nli: int = 3_500
     same_entity: int = 0
     family_counts: Mapping[str, int] = field(default_factory=lambda: SHARES)
-    easy: float = 1.0
     updates: int = 0
 
 
@@ -97,7 +74,6 @@ def round_of_training(
     frames = [frame for frame in load_frames() if frame.split == "train"]
     pairs += frame_pairs(frames, random, count=shares.same_entity)
     pairs += own_statement_pairs(families, groups, random, count=shares.same_entity)
-    pairs = _thinned(pairs, random, keep=shares.easy)
     pairs += _updates(number, random, count=shares.updates)
     examples = [to_example(pair) for pair in pairs]
     for row in islice(nli, (number * shares.nli) % max(1, len(nli)), None):
@@ -144,7 +120,13 @@ def measured_pairs(
 
 def to_example(pair: LabelledPair) -> Example:
     """The training example of a pair."""
-    return Example(pair.older, pair.newer, LABELS.index(pair.label), weight=pair.weight)
+    return Example(
+        pair.older,
+        pair.newer,
+        LABELS.index(pair.label),
+        weight=pair.weight,
+        no_conflict=pair.kind in ONLY_SHOWN and pair.label != "supersedes",
+    )
 
 
 def _family_round(
@@ -180,17 +162,6 @@ def _group_round(
         names = names_of_group(group)
         result += [augmenter.vary(pair, filler=filler, names=names) for pair in made]
     return result
-
-
-def _thinned(pairs: Sequence[LabelledPair], random: Random, *, keep: float) -> list[LabelledPair]:
-    if keep >= 1.0:
-        return list(pairs)
-    weight = keep**-0.5
-    return [
-        replace(pair, weight=pair.weight * weight) if pair.kind in EASY else pair
-        for pair in pairs
-        if pair.kind not in EASY or random.random() < keep
-    ]
 
 
 def _updates(number: int, random: Random, *, count: int) -> list[LabelledPair]:

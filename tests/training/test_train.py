@@ -18,10 +18,9 @@ from gcmem.onnx_model import WEIGHTS  # noqa: E402
 from gcmem.training import LabelledPair, train, write_pairs  # noqa: E402
 from gcmem.training.export import INPUTS, export_encoder, load_encoder  # noqa: E402
 from gcmem.training.fitting import buckets, encode, load_tokenizer, pad, predict_logits  # noqa: E402
-from gcmem.training.mixture import Shares, measured_pairs, round_of_training  # noqa: E402
+from gcmem.training.mixture import Shares, measured_pairs, round_of_training, to_example  # noqa: E402
 from gcmem.training.model import ConflictModel, base_folder  # noqa: E402
 from gcmem.training.packaging import onnx_model  # noqa: E402
-from gcmem.training.pairs import LABELS  # noqa: E402
 from gcmem.training.restoring import restore  # noqa: E402
 
 CITIES = ("Ulm", "Kiel", "Graz", "Turku", "Porto", "Ghent", "Bremen", "Osaka")
@@ -228,14 +227,13 @@ def test_a_round_is_repeatable_and_rounds_differ() -> None:
     assert first != other
 
 
-def test_easy_kinds_can_be_thinned_and_then_weigh_more() -> None:
-    few = Shares(families=0.05, cross_families=2, groups=0.2, minimal=2, easy=0.25)
-    thinned = round_of_training(1, [], shares=few)
-    full = round_of_training(1, [], shares=replace(few, easy=1.0))
-    heavier = [example for example in thinned if example.weight > 1.5]
-    assert len(thinned) < 0.9 * len(full)
-    assert heavier
-    assert {LABELS[example.label] for example in heavier} == {"neither"}
+def test_where_only_behaviour_agrees_support_and_neither_are_equally_right() -> None:
+    shown = to_example(LabelledPair("a", "b", "supports", "same_state_inferred", "f"))
+    said = to_example(LabelledPair("a", "b", "supports", "same_state_explicit", "f"))
+    changed = to_example(LabelledPair("a", "b", "supersedes", "inferred_inferred", "f"))
+    assert shown.no_conflict
+    assert not said.no_conflict
+    assert not changed.no_conflict
 
 
 def test_updates_that_do_not_name_the_old_value_can_be_added() -> None:
