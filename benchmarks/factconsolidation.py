@@ -33,8 +33,6 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,129 +42,22 @@ from rich.table import Table
 
 from benchmarks import language_model, results
 from benchmarks.fact_ledger import FiledFacts
-from benchmarks.fact_reading import (
-    ExtractiveReader,
-    Fact,
-    Gold,
-    Question,
-    Reading,
-    Shown,
-    Task,
-    Truth,
-    matches,
-    normalised,
-    read_tasks,
-)
+from benchmarks.fact_reading import ExtractiveReader, Fact, Gold, Task, Truth, read_tasks
+from benchmarks.fact_searches import Room, Search, fill_store, searches
+from benchmarks.fact_tally import FIGURES, Tally
 from gcmem import Collector
 from gcmem.detectors.base import Detector
 from gcmem.encoder import SentenceEncoder
-from langchain_gcmem import GCMemRetriever
 
 LENGTHS = ("6k", "32k", "64k", "262k")
 HOPS = ("single", "multi")
-METHODS = ("plain", "newest first", "gcmem", "gcmem + head look-up", "gcmem ledger")
-FIGURES = (
-    "gold in context",
-    "stale exposure",
-    "gold removed",
-    "current removed",
-    "right fact",
-    "exact match",
-    "LLM exact match",
-)
 _MOST_HOPS = {"single": 1, "multi": 4}
 _INSTRUCTION = (
     "Answer the question from the numbered facts alone. Where facts contradict each other, the "
     "one with the larger number is newer and true. Give the answer only, without explanation."
 )
 
-Search = Callable[[str], Shown]
 Answerer = Callable[[str, Iterable[Fact]], str]
-
-
-@dataclass(frozen=True)
-class Room:
-    """How many facts are shown, and how many are fetched for it."""
-
-    k: int
-    fetch_k: int
-
-
-def fill_store(facts: Sequence[Fact], folder: Path, name: str) -> Any:
-    """Put the facts into a Chroma collection in a folder."""
-    import chromadb
-    from langchain_chroma import Chroma
-    from langchain_core.documents import Document
-
-    from langchain_gcmem import BundledEmbeddings
-
-    client = chromadb.PersistentClient(
-        path=str(folder), settings=chromadb.Settings(anonymized_telemetry=False)
-    )
-    store = Chroma(
-        client=client,
-        collection_name=name,
-        embedding_function=BundledEmbeddings(),
-        collection_configuration={"hnsw": {"space": "cosine"}},
-    )
-    for start in track(range(0, len(facts), 1_000), description=f"{name}: encoding"):
-        documents = [
-            Document(fact.text, id=str(fact.serial), metadata={"created_at": float(fact.serial)})
-            for fact in facts[start : start + 1_000]
-        ]
-        store.add_documents(documents, ids=[document.id for document in documents])
-    return store
-
-
-def searches(
-    store: Any,
-    facts: Sequence[Fact],
-    detector: Detector | None,
-    room: Room,
-    filed: FiledFacts | None = None,
-) -> dict[str, Search]:
-    """Give the ways to search; the last one only where the facts have been filed."""
-    by_id = {str(fact.serial): fact for fact in facts}
-    base = store.as_retriever(search_kwargs={"k": room.k})
-    collector = Collector(detector)  # one cache of verdicts for both
-
-    def similar(query: str) -> list[Fact]:
-        return [by_id[found.id] for found in store.similarity_search(query, k=room.fetch_k)]
-
-    def plain(query: str) -> Shown:
-        found = similar(query)
-        return Shown(found, found, found[: room.k])
-
-    def newest_first(query: str) -> Shown:
-        found = similar(query)
-        newest = sorted(found, key=lambda fact: fact.serial, reverse=True)
-        return Shown(found, found, newest[: room.k])
-
-    def collected(*, head_lookup: bool) -> Search:
-        retriever = GCMemRetriever(
-            base_retriever=base,
-            collector=collector,
-            k=room.k,
-            fetch_k=room.fetch_k,
-            head_lookup=head_lookup,
-        )
-
-        def search(query: str) -> Shown:
-            found = retriever.collect(query)
-            stats = found.collection.stats
-            return Shown(
-                [by_id[memory.id] for memory in found.candidates],
-                [by_id[memory.id] for memory in found.collection.kept],
-                [by_id[memory.id] for memory in found.memories],
-                stats.pairs_judged + stats.cache_hits,
-            )
-
-        return search
-
-    ways = [plain, newest_first, collected(head_lookup=False), collected(head_lookup=True)]
-    if filed is not None:
-        ways.append(partial(filed.search, similar, k=room.k))
-    return dict(zip(METHODS, ways, strict=False))
 
 
 def answerer_with(chat: Any) -> Answerer:
@@ -182,61 +73,6 @@ def answerer_with(chat: Any) -> Answerer:
         ).text
 
     return answer
-
-
-class Tally:
-    """Adds up the figures of one method."""
-
-    def __init__(self, hops: str, known: Sequence[Gold]) -> None:
-        self._hops = hops
-        self._current = {gold.text for gold in known if not gold.newer}
-        self._stale = {text for gold in known for text in gold.older} - self._current
-        self._marks: dict[str, list[bool]] = {name: [] for name in FIGURES}
-        self._pairs: list[int] = []
-
-    def add(self, question: Question, gold: Gold | None, reading: Reading) -> None:
-        """Count one question."""
-        shown = {fact.text for fact in reading.context.values()}
-        marks = self._marks
-        if self._hops == "multi":
-            marks["gold in context"].append(any(_has(text, question.golds) for text in shown))
-            if self._stale:
-                marks["stale exposure"].append(bool(shown & self._stale))
-        elif gold is not None:
-            marks["gold in context"].append(gold.text in shown)
-            if gold.older:
-                marks["stale exposure"].append(bool(shown & gold.older))
-            if not gold.newer:
-                self._count_removed("gold removed", {gold.text}, reading)
-        self._count_removed("current removed", self._current, reading)
-        marks["right fact"].append(
-            reading.fact is not None and _has(reading.fact.text, question.golds)
-        )
-        marks["exact match"].append(matches(reading.answer, question.golds))
-        self._pairs += [search.pairs for search in reading.searches]
-
-    def add_answer(self, question: Question, answer: str) -> None:
-        """Count the answer of a language model."""
-        self._marks["LLM exact match"].append(matches(answer, question.golds))
-
-    def _count_removed(self, name: str, wanted: set[str], reading: Reading) -> None:
-        for search in reading.searches:
-            fetched = {fact.text for fact in search.candidates} & wanted
-            self._marks[name] += [text in search.removed for text in sorted(fetched)]
-
-    def figures(self) -> dict[str, Any]:
-        """Each share with the number of cases that it is a share of; None where there is none."""
-        shares = {
-            name: {"share": round(sum(m) / len(m), 4) if m else None, "of": len(m)}
-            for name, m in self._marks.items()
-        }
-        pairs = round(sum(self._pairs) / len(self._pairs), 1) if self._pairs else 0.0
-        return {**shares, "pairs with a verdict per search": pairs}
-
-
-def _has(text: str, golds: Sequence[str]) -> bool:
-    tokens = f" {' '.join(normalised(text))} "
-    return any(f" {' '.join(normalised(gold))} " in tokens for gold in golds)
 
 
 def measure(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from benchmarks.factconsolidation import METHODS, Tally
+from benchmarks.fact_searches import METHODS
+from benchmarks.fact_tally import Tally
 from benchmarks.mutation.reading import summary
 from benchmarks.report.tables import TABLES
 

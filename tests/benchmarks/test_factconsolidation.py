@@ -20,7 +20,8 @@ from benchmarks.fact_reading import (
     matches,
     read_tasks,
 )
-from benchmarks.factconsolidation import METHODS, Room, run
+from benchmarks.fact_searches import METHODS, Room
+from benchmarks.factconsolidation import run
 from gcmem.encoder import SentenceEncoder
 from tests.support import ScriptedDetector
 
