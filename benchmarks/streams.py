@@ -5,7 +5,8 @@ that the model never saw): the statement that will become stale, said two or thr
 words where the group has them, what supersedes it, and everything that must survive: other
 entities, other attributes, history, plans, questions, multi-valued additions. Paraphrases of the
 new state are left out. One collection reads the whole stream. Stale exposure is the share of stale
-statements that are still shown; over-deletion the share of statements that should stay and do not.
+statements that are still shown; over-deletion the share of statements that should stay and do not,
+"by another topic" that of them which a statement of another group removed.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from gcmem.training.corpus_files import Group, read_groups
 
 @dataclass(frozen=True)
 class Stream:
-    """Memories, oldest first, and which of them are stale at the end."""
+    """Memories, oldest first, which of them are stale at the end, and the group of each."""
 
     memories: list[Memory]
     stale: set[str]
+    topic: dict[str, str]
 
 
 def make_streams(split: str, *, count: int, groups_each: int, seed: int) -> list[Stream]:
@@ -38,20 +40,24 @@ def make_streams(split: str, *, count: int, groups_each: int, seed: int) -> list
     streams = []
     for number in range(count):
         chosen = random.sample(usable, min(groups_each, len(usable)))
-        lines: list[tuple[float, str, bool]] = []
+        lines: list[tuple[float, str, bool, str]] = []
         for group in chosen:
             change = random.choice(_labelled(group, "supersedes"))
             older = [group.older, *_labelled(group, "supports", kinds={"paraphrase"})[:2]]
-            lines += [(random.uniform(0, 0.8), text, True) for text in older]
-            lines.append((random.uniform(0.85, 1.0), change, False))
-            lines += [(random.random(), text, False) for text in _labelled(group, "neither")]
+            lines += [(random.uniform(0, 0.8), text, True, group.id) for text in older]
+            lines.append((random.uniform(0.85, 1.0), change, False, group.id))
+            lines += [
+                (random.random(), text, False, group.id) for text in _labelled(group, "neither")
+            ]
         lines.sort()
         memories = [
             Memory(text, 3_600 * place, id=f"{number}-{place}")
-            for place, (_, text, _) in enumerate(lines)
+            for place, (_, text, _, _) in enumerate(lines)
         ]
-        pairs = zip(memories, lines, strict=True)
-        streams.append(Stream(memories, {m.id for m, (_, _, stale) in pairs if stale}))
+        pairs = list(zip(memories, lines, strict=True))
+        stale = {memory.id for memory, (_, _, is_stale, _) in pairs if is_stale}
+        topic = {memory.id: group_id for memory, (_, _, _, group_id) in pairs}
+        streams.append(Stream(memories, stale, topic))
     return streams
 
 
@@ -65,7 +71,7 @@ def _labelled(group: Group, label: str, *, kinds: set[str] | None = None) -> lis
 
 def measure(streams: list[Stream], collector: Collector) -> dict[str, Any]:
     """Collect every stream once."""
-    shown = stale = lost = needed = judged = possible = 0
+    shown = stale = lost = needed = judged = possible = by_others = 0
     for stream in streams:
         collection = collector.collect("", stream.memories)
         kept = {memory.id for memory in collection.kept}
@@ -73,6 +79,12 @@ def measure(streams: list[Stream], collector: Collector) -> dict[str, Any]:
         stale += len(stream.stale)
         must_stay = {memory.id for memory in stream.memories} - stream.stale
         lost += len(must_stay - kept)
+        by_others += sum(
+            shadow.memory.id in must_stay
+            and shadow.by is not None
+            and stream.topic[shadow.by.id] != stream.topic[shadow.memory.id]
+            for shadow in collection.shadowed
+        )
         needed += len(must_stay)
         judged += collection.stats.pairs_judged + collection.stats.cache_hits
         possible += collection.stats.pairs_possible
@@ -80,6 +92,7 @@ def measure(streams: list[Stream], collector: Collector) -> dict[str, Any]:
         "threshold": round(collector.threshold, 4),
         "stale exposure": round(shown / stale, 4),
         "over-deletion": round(lost / needed, 4),
+        "by another topic": round(by_others / needed, 4),
         "share judged": round(judged / possible, 4),
         "stale": stale,
         "needed": needed,
@@ -113,12 +126,11 @@ def main(arguments: list[str]) -> None:
         for threshold in sorted({*chosen.thresholds, detector.threshold})
     ]
     table = Table(title=f"{len(streams)} streams of held-out attributes ({chosen.split})")
-    for column in ("threshold", "stale exposure", "over-deletion", "share judged"):
+    figures = ("stale exposure", "over-deletion", "by another topic", "share judged")
+    for column in ("threshold", *figures):
         table.add_column(column, justify="right")
     for row in rows:
-        shares = [
-            f"{row[name]:.1%}" for name in ("stale exposure", "over-deletion", "share judged")
-        ]
+        shares = [f"{row[name]:.1%}" for name in figures]
         table.add_row(f"{row['threshold']:.3f}", *shares)
     Console().print(table)
     path = results.write(

@@ -144,17 +144,19 @@ class BundledDetector:
 
 
 def probabilities(
-    logits: npt.NDArray[np.float32], temperature: float, neither_bias: float = 0.0
+    logits: npt.NDArray[np.float32],
+    temperature: float,
+    biases: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> npt.NDArray[np.float32]:
     """Calibrated probabilities (n, 3) from the model's outputs (n, 3).
 
     Args:
         logits: For supersedes, supports and neither.
         temperature: Divides the logits.
-        neither_bias: Added to the logit of neither: in a collection most pairs have nothing to do
-            with each other, far more than among the pairs that are trained on.
+        biases: Added to the logits before that: in a collection most pairs have nothing to do with
+            each other, or say the same, far more than among the pairs that are trained on.
     """
-    scaled = (logits + np.array([0.0, 0.0, neither_bias], dtype=np.float32)) / temperature
+    scaled = (logits + np.asarray(biases, dtype=np.float32)) / temperature
     raised = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True), dtype=np.float32)
 
@@ -162,8 +164,8 @@ def probabilities(
 def probabilities_of(
     logits: npt.NDArray[np.float32], config: Mapping[str, Any]
 ) -> npt.NDArray[np.float32]:
-    """Probabilities with the temperature and the bias of a ``config.json``."""
-    return probabilities(logits, config["temperature"], config.get("neither_bias", 0.0))
+    """Probabilities with the temperature and the biases of a ``config.json``."""
+    return probabilities(logits, config["temperature"], config.get("biases", (0.0, 0.0, 0.0)))
 
 
 @lru_cache(maxsize=65_536)

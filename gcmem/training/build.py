@@ -26,6 +26,7 @@ from gcmem.detectors.bundled import SUPERSEDES, probabilities
 from gcmem.encoder import SentenceEncoder
 from gcmem.onnx_model import WEIGHTS
 from gcmem.training.calibrating import (
+    Biases,
     Fit,
     fit_temperature,
     negative_log_likelihood,
@@ -54,10 +55,11 @@ log = logging.getLogger(__name__)
 
 PASSING_AT_RANDOM = 0.18
 """Share of the random dev pairs that the gate may let pass."""
-NEITHER_BIAS = 2.0
-"""Logit by which pairs that have nothing to do with each other are more frequent in a collection
-than in the pairs of training (about seven times). Chosen on dev: at equal precision on explicit
-pairs it keeps statements apart that share a topic only."""
+BIASES: Biases = (0.0, 3.0, 2.0)
+"""Logits by which pairs that say the same, or have nothing to do with each other, are more frequent
+in a collection than in the pairs of training. Chosen on dev: at equal precision on explicit pairs
+the one on ``neither`` keeps statements apart that share a topic only, and that on ``supports`` a
+paraphrase from being taken for a change."""
 
 SHARPENING = Shares(
     families=0.09,
@@ -102,14 +104,14 @@ DISCRIMINATING = Stage(
 )
 
 FURTHER = Stage(
-    rounds=5,
+    rounds=3,
     learning_rate=8e-5,
     shares=Shares(
-        families=0.45,
+        families=0.25,
         family_counts=EXPLICIT_FIRST,
         cross_families=2,
         groups=1.0,
-        derived=0.5,
+        derived=0.8,
         cross_groups=2,
         minimal=10,
         nli=800,
@@ -177,21 +179,21 @@ def quantised_reader(model: ConflictModel) -> Reader:
 def calibrate_on_dev(folder: Path, *, precision: float, false_positive_rate: float) -> Fit:
     """Temperature and threshold of an exported model, on the dev split.
 
-    A constant bias makes ``neither`` as frequent as it is in a collection; the temperature comes
-    from all dev pairs, those that are ``neither`` weighing as much more. The threshold is the
-    smallest that keeps the precision on the explicit pairs (the dev groups, conflicts and others
-    weighing the same) and the false-positive rate on all dev pairs that are ``neither``. The
-    calibration that is written down is that of the explicit pairs, weighed alike.
+    Constant biases make what does not conflict as frequent as it is in a collection; the
+    temperature comes from all dev pairs, those that are ``neither`` weighing as much more. The
+    threshold is the smallest that keeps the precision on the explicit pairs (the dev groups,
+    conflicts and others weighing the same) and the false-positive rate on all dev pairs that are
+    ``neither``. The calibration that is written down is that of the explicit pairs, weighed alike.
     """
     pairs = measured_pairs("dev")
     logits = onnx_model(folder).run([(pair.older, pair.newer) for pair in pairs])
     conflict = np.array([pair.label == "supersedes" for pair in pairs])
     explicit = np.array([pair.kind.startswith("group:") for pair in pairs])
     neither = np.array([pair.label == "neither" for pair in pairs])
-    weights = np.where(neither, np.exp(NEITHER_BIAS), 1.0).astype(np.float32)
+    weights = np.where(neither, np.exp(BIASES[2]), 1.0).astype(np.float32)
     counted = conflict | neither
-    temperature = fit_temperature(logits, conflict, neither_bias=NEITHER_BIAS, weights=weights)
-    scores = probabilities(logits, temperature, NEITHER_BIAS)[:, SUPERSEDES]
+    temperature = fit_temperature(logits, conflict, biases=BIASES, weights=weights)
+    scores = probabilities(logits, temperature, BIASES)[:, SUPERSEDES]
     precise = smallest_threshold(
         scores[explicit],
         conflict[explicit],
@@ -212,9 +214,9 @@ def calibrate_on_dev(folder: Path, *, precision: float, false_positive_rate: flo
         calibration=quality(scores[explicit], conflict[explicit], threshold, balanced=True),
         false_positive_rate=float((scores[counted & ~conflict] >= threshold).mean()),
         negative_log_likelihood=negative_log_likelihood(
-            logits, conflict, temperature, neither_bias=NEITHER_BIAS, weights=weights
+            logits, conflict, temperature, biases=BIASES, weights=weights
         ),
-        neither_bias=NEITHER_BIAS,
+        biases=BIASES,
     )
 
 
@@ -267,7 +269,7 @@ def export_all(
             sample,
             temperature=chosen.temperature,
             threshold=chosen.threshold,
-            neither_bias=chosen.neither_bias,
+            biases=chosen.biases,
         ),
     )
 

@@ -13,6 +13,9 @@ from gcmem.detectors.bundled import SUPERSEDES, probabilities
 from gcmem.training.pairs import LABELS, LabelledPair
 
 FloatArray = npt.NDArray[np.float32]
+Biases = tuple[float, float, float]
+"""What is added to the logits of supersedes, supports and neither."""
+NO_BIASES: Biases = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Fit:
 
     Attributes:
         temperature: Divides the logits.
-        neither_bias: Added to the logit of neither before that.
+        biases: Added to the logits before that.
         threshold: Smallest probability that counts as a conflict.
         calibration: Precision and recall at that threshold.
         false_positive_rate: Share of the negative pairs that reach the threshold.
@@ -33,21 +36,21 @@ class Fit:
     calibration: Calibration
     false_positive_rate: float
     negative_log_likelihood: float
-    neither_bias: float = 0.0
+    biases: Biases = NO_BIASES
 
 
 def fit_temperature(
     logits: FloatArray,
     is_positive: npt.NDArray[np.bool_],
     *,
-    neither_bias: float = 0.0,
+    biases: Biases = NO_BIASES,
     weights: FloatArray | None = None,
 ) -> float:
     """The temperature with which P(supersedes) is likeliest to give the labels, by search."""
 
     def loss(temperature: float) -> float:
         return negative_log_likelihood(
-            logits, is_positive, temperature, neither_bias=neither_bias, weights=weights
+            logits, is_positive, temperature, biases=biases, weights=weights
         )
 
     grid = np.exp(np.linspace(np.log(0.2), np.log(8.0), 400))
@@ -59,11 +62,11 @@ def negative_log_likelihood(
     is_positive: npt.NDArray[np.bool_],
     temperature: float,
     *,
-    neither_bias: float = 0.0,
+    biases: Biases = NO_BIASES,
     weights: FloatArray | None = None,
 ) -> float:
     """Mean binary log loss of P(supersedes), weighted where weights are given."""
-    chance = probabilities(logits, temperature, neither_bias)[:, SUPERSEDES]
+    chance = probabilities(logits, temperature, biases)[:, SUPERSEDES]
     chance = np.clip(chance, 1e-6, 1 - 1e-6)
     losses = -np.where(is_positive, np.log(chance), np.log1p(-chance))
     return float(np.average(losses, weights=weights))

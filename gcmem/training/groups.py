@@ -56,8 +56,24 @@ SYMMETRIC = frozenset(
 SAME_MEANING = frozenset({"paraphrase", "alias_same", "other_units"})
 """Supporting kinds that can stand for the older statement itself."""
 
-STANDS_ASIDE = frozenset({"other_entity", "other_attribute", "homonym", "unrelated"})
-"""Kinds that no newer statement of the same group is about."""
+STANDS_ASIDE = frozenset({"other_entity", "homonym", "lexical_trap", "unrelated"})
+"""Kinds that no other statement of the same group is about."""
+
+OF_THE_SAME_THING = frozenset({"other_attribute", "other_context", "multi_valued"})
+"""Kinds that tell something else of the same thing: true as long as the thing is there."""
+
+STAYS_ON_RECORD = frozenset(
+    {"history", "both_events", "temporary", "question", "quotation", "hypothetical", "meta"}
+)
+"""Kinds that no change makes untrue: what happened, happened, and what was asked, was asked."""
+
+CHANGES_ONE_VALUE = REVERSIBLE - {"antonym", "status", "alias"} | {
+    "amendment",
+    "corrected",
+    "migrated",
+    "switched",
+}
+"""Superseding kinds that change one value and leave the thing itself in place."""
 
 
 def group_pairs(group: Group) -> Iterator[LabelledPair]:
@@ -67,7 +83,10 @@ def group_pairs(group: Group) -> Iterator[LabelledPair]:
 
 
 def derived_pairs(group: Group) -> Iterator[LabelledPair]:
-    """Pairs that follow from the written ones: reversed, and with a paraphrase as the older one."""
+    """Pairs that follow from the written ones.
+
+    Reversed; with a paraphrase as the older one; and what must survive with what changes.
+    """
     stand_ins = [text for text, _, kind in group.newer if kind in SAME_MEANING]
     for text, label, kind in group.newer:
         if (label == "supersedes" and kind in REVERSIBLE) or (
@@ -77,10 +96,27 @@ def derived_pairs(group: Group) -> Iterator[LabelledPair]:
         for stand_in in stand_ins:
             if text != stand_in and kind not in {"negated_other", "partial"}:
                 yield _pair(group, stand_in, text, cast("Label", label), f"restated_{kind}")
-        if kind in STANDS_ASIDE:
-            for other, other_label, other_kind in group.newer:
-                if other_label == "supersedes" and other_kind in REVERSIBLE:
-                    yield _pair(group, text, other, "neither", f"after_{kind}")
+    yield from _beside_the_change(group)
+
+
+def _beside_the_change(group: Group) -> Iterator[LabelledPair]:
+    """Pairs of what must survive the group's changes with these changes, in both orders.
+
+    A stream has them all: the change is not only compared with what it makes untrue. What happened
+    once may still be told of the old state after the change, so it is not set behind it.
+    """
+    changes = [(text, kind) for text, label, kind in group.newer if label == "supersedes"]
+    for text, label, kind in group.newer:
+        if label != "neither":
+            continue
+        for change, change_kind in changes:
+            if kind in STANDS_ASIDE or (
+                kind in OF_THE_SAME_THING and change_kind in CHANGES_ONE_VALUE
+            ):
+                yield _pair(group, text, change, "neither", f"before_change_{kind}")
+                yield _pair(group, change, text, "neither", f"after_change_{kind}")
+            elif kind in STAYS_ON_RECORD:
+                yield _pair(group, text, change, "neither", f"before_change_{kind}")
 
 
 def cross_group_pairs(

@@ -13,7 +13,7 @@ import numpy as np
 
 from gcmem.detectors.bundled import SUPERSEDES, probabilities
 from gcmem.onnx_model import OnnxTextModel
-from gcmem.training.calibrating import Fit
+from gcmem.training.calibrating import NO_BIASES, Biases, Fit
 from gcmem.training.export import export_conflict_model, save_tokenizer
 from gcmem.training.fitting import load_tokenizer, predict_logits
 from gcmem.training.model import ConflictModel, base_folder
@@ -41,12 +41,12 @@ def write_config(folder: str | Path, fit: Fit, *, name: str, **more: Any) -> dic
     """Write ``config.json`` beside an exported model and give back what it holds."""
     folder = Path(folder)
     digest = hashlib.sha256((folder / "conflict.onnx").read_bytes())
-    digest.update(f"{fit.temperature!r} {fit.neither_bias!r}".encode())
+    digest.update(f"{fit.temperature!r} {fit.biases!r}".encode())
     config = {
         "name": name,
         "version": digest.hexdigest()[:12],
         "temperature": fit.temperature,
-        "neither_bias": fit.neither_bias,
+        "biases": list(fit.biases),
         "threshold": fit.threshold,
         "max_tokens": MAX_TOKENS,
         "calibration": asdict(fit.calibration),
@@ -64,7 +64,7 @@ def agreement(
     *,
     temperature: float,
     threshold: float,
-    neither_bias: float = 0.0,
+    biases: Biases = NO_BIASES,
     base: str | Path | None = None,
 ) -> dict[str, float]:
     """How far the int8 scores of an exported model are from the float scores of the trained one.
@@ -75,10 +75,10 @@ def agreement(
     """
     texts = [(pair.older, pair.newer) for pair in pairs]
     tokenizer = load_tokenizer(base if base is not None else base_folder(), max_length=MAX_TOKENS)
-    exact = probabilities(predict_logits(model, tokenizer, texts), temperature, neither_bias)[
+    exact = probabilities(predict_logits(model, tokenizer, texts), temperature, biases)[
         :, SUPERSEDES
     ]
-    shipped = probabilities(onnx_model(folder).run(texts), temperature, neither_bias)[:, SUPERSEDES]
+    shipped = probabilities(onnx_model(folder).run(texts), temperature, biases)[:, SUPERSEDES]
     difference = np.abs(exact - shipped)
     return {
         "pairs": len(pairs),

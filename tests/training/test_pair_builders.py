@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -123,6 +124,35 @@ def test_derived_pairs_reverse_and_restate_but_do_not_reverse_plans() -> None:
         "neither"
     }
     assert ("Elisabet will move next spring.", "Elisabet lives in Turku.") not in labels
+
+
+def test_what_survives_a_change_is_set_before_and_behind_it() -> None:
+    sister, moved = "Elisabet's sister lives in Graz.", "Elisabet lives in Turku."
+    group = replace(
+        GROUP, newer=((moved, "supersedes", "move"), (sister, "neither", "other_entity"))
+    )
+    labels = labels_of(derived_pairs(group))
+    assert labels[sister, moved] == {"neither"}
+    assert labels[moved, sister] == {"neither"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "before", "behind"),
+    [
+        ("other_attribute", "number", True, True),
+        ("other_attribute", "implicit", False, False),  # "the car has winter tyres", "car is sold"
+        ("temporary", "implicit", True, False),  # may still tell of the old state
+        ("plan", "switched", False, False),  # may be what happened, or have changed
+        ("partial", "switched", False, False),
+    ],
+)
+def test_only_what_a_change_surely_leaves_true_is_set_beside_it(
+    kind: str, change: str, before: bool, behind: bool
+) -> None:
+    group = replace(GROUP, newer=(("changed", "supersedes", change), ("beside", "neither", kind)))
+    pairs = labels_of(derived_pairs(group))
+    assert (("beside", "changed") in pairs) is before
+    assert (("changed", "beside") in pairs) is behind
 
 
 def test_renaming_both_texts_keeps_the_label_and_renaming_one_makes_it_neither() -> None:
