@@ -96,10 +96,10 @@ def derived_pairs(group: Group) -> Iterator[LabelledPair]:
         for stand_in in stand_ins:
             if text != stand_in and kind not in {"negated_other", "partial"}:
                 yield _pair(group, stand_in, text, cast("Label", label), f"restated_{kind}")
-    yield from _beside_the_change(group)
+    yield from beside_the_change(group)
 
 
-def _beside_the_change(group: Group) -> Iterator[LabelledPair]:
+def beside_the_change(group: Group) -> Iterator[LabelledPair]:
     """Pairs of what must survive the group's changes with these changes, in both orders.
 
     A stream has them all: the change is not only compared with what it makes untrue. What happened

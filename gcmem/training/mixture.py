@@ -13,7 +13,12 @@ from gcmem.training.corpus_files import CORPUS, Family, Group, read_families, re
 from gcmem.training.families import SHARES, cross_family_pairs, family_pairs
 from gcmem.training.fitting import Example
 from gcmem.training.frames import load_frames
-from gcmem.training.groups import cross_group_pairs, derived_pairs, group_pairs
+from gcmem.training.groups import (
+    beside_the_change,
+    cross_group_pairs,
+    derived_pairs,
+    group_pairs,
+)
 from gcmem.training.minimal_pairs import minimal_pairs
 from gcmem.training.nli import NLIRow
 from gcmem.training.pairs import LABELS, LabelledPair, Split
@@ -91,10 +96,11 @@ def measured_pairs(
 ) -> list[LabelledPair]:
     """The fixed pairs of a split that the model is measured with, unvaried.
 
-    The kinds of the sources are told apart by ``family:``, ``group:``, ``minimal:`` and, for two
-    attributes of one entity, ``own:``.
+    The kinds of the sources are told apart by ``family:``, ``group:``, ``beside:`` (what survives
+    the change of a group, with that change), ``minimal:`` and, for two attributes of one entity,
+    ``own:``.
     """
-    random = Random(f"measured {split}")
+    random, drawn = Random(f"measured {split}"), Random(f"beside {split}")
     families = [family for family in read_families(corpus) if family.split == split]
     groups = [group for group in read_groups(corpus) if group.split == split]
     pairs: list[LabelledPair] = []
@@ -105,6 +111,8 @@ def measured_pairs(
     for group in groups:
         made = [*group_pairs(group), *cross_group_pairs(group, groups, random, count=3)]
         pairs += [_prefixed(pair, "group") for pair in made]
+        beside = list(beside_the_change(group))
+        pairs += [_prefixed(pair, "beside") for pair in drawn.sample(beside, min(4, len(beside)))]
     pairs += [
         _prefixed(pair, "minimal")
         for pair in minimal_pairs(seed=0, per_frame=60)
