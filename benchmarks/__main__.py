@@ -7,6 +7,7 @@ import sys
 
 EXPERIMENTS = {
     "bag-of-facts": "GC-Mem: temporal-mutation with an infinite k",
+    "detector-speed": "pairs per second of the bundled detector against onnxruntime alone",
     "detectors": "GC-Mem: precision and recall of detectors, and accuracy as recall is degraded",
     "drift": "TEPA: success of eleven memories when what is right changes in secret",
     "factconsolidation": "MemoryAgentBench: answers from contradicting facts, one hop and several",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gcmem.detectors.base import Calibration, ScoreArray
 from gcmem.detectors.calibration import CalibrationWarning, choose_threshold, quality
 
-__all__ = ["by_kind", "cross_validated", "report", "report_text"]
+__all__ = ["by_kind", "cross_validated", "kinds_table", "report", "report_text"]
 
 _FOLDS: Final = 5
 _COLUMNS: Final = ("pairs", "conflicts", "found", "false_reports")
@@ -118,6 +118,15 @@ def report(
     return content
 
 
+def kinds_table(table: Mapping[str, Mapping[str, int]]) -> str:
+    """Write what `by_kind` counted, in Markdown."""
+    kinds = [
+        f"| {kind} | {' | '.join(str(row[column]) for column in _COLUMNS)} |"
+        for kind, row in table.items()
+    ]
+    return "\n".join([_KINDS_HEADER, "|---|---|---|---|---|", *kinds])
+
+
 def report_text(content: Mapping[str, Any]) -> str:
     """Write the report for people, in Markdown."""
     chosen = content["calibration"]
@@ -131,7 +140,7 @@ def report_text(content: Mapping[str, Any]) -> str:
         ("each fifth, with the threshold of the others", content["cross_validated"]),
         ("the test pairs of the file", content["test"]),
     ]
-    notes: list[str] = []
+    notes: list[str] = ["The columns query and weight are not used; every pair counts once."]
     if content["cross_validated"] is None:
         notes.append("There are too few pairs to say what to expect on others.")
     if content["without_verdict"]:
@@ -143,15 +152,11 @@ def report_text(content: Mapping[str, Any]) -> str:
         for title, figures in measured
         if figures is not None
     ]
-    kinds = [
-        f"| {kind} | {' | '.join(str(row[column]) for column in _COLUMNS)} |"
-        for kind, row in content["by_kind"].items()
-    ]
     blocks = [
         f"# Calibration of {content['detector']}",
         f"Threshold {chosen['threshold']:.4f}, {why} ({content['conflicts']} conflicts).",
         "\n".join(["| measured on | precision | recall |", "|---|---|---|", *rows]),
         *notes,
-        "\n".join([_KINDS_HEADER, "|---|---|---|---|---|", *kinds]),
+        kinds_table(content["by_kind"]),
     ]
     return "\n\n".join(blocks) + "\n"

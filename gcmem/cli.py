@@ -143,8 +143,8 @@ def calibrate(
     """Choose the threshold of a detector on your own labelled pairs, and measure it.
 
     A label says whether the newer statement makes the older one untrue: supersedes, supports,
-    neither, or true and false. Pairs of the split "test" are only measured. OUT can be given to
-    load_detector and to the option --detector.
+    neither, or true and false. Pairs of the split "test" are only measured. The columns query and
+    weight are not used. OUT can be given to load_detector and to the option --detector.
     """
     from gcmem.cli_actions import calibrate_rows
     from gcmem.cli_input import read_pair_rows
@@ -153,6 +153,10 @@ def calibrate(
 
     with _explained():
         rows = read_pair_rows(pairs)
+        for option, given in (("direction", direction), ("labels", labels)):
+            if given is not None and detector == "bundled":
+                msg = f"--{option} is for cross-encoders; the bundled detector has none."
+                raise ValueError(msg)
         options: dict[str, Any] = {} if direction is None else {"direction": direction}
         if labels is not None:
             options["labels"] = tuple(label.strip() for label in labels.split(","))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gcmem.calibration_report import report, report_text
+from gcmem.calibration_report import kinds_table, report, report_text
 from gcmem.cli_input import PairRow
 from gcmem.detectors.base import Calibration, Detector
 from gcmem.detectors.calibration import (
@@ -94,6 +94,9 @@ def train_on_rows(
     Returns:
         What was measured on the pairs that were set aside.
     """
+    if not 0 < precision <= 1:
+        msg = f"min_precision must be above 0 and at most 1, got {precision!r}."
+        raise ValueError(msg)
     from gcmem.detectors.bundled import BundledDetector  # noqa: PLC0415  (loads onnxruntime)
     from gcmem.training.pairs import LabelledPair  # noqa: PLC0415
     from gcmem.training.training import train  # noqa: PLC0415  (loads torch)
@@ -124,6 +127,13 @@ def train_on_rows(
     )
     save_detector(BundledDetector(folder), folder)
     measured: Calibration = outcome.calibration
+    tested = outcome.test
+    on_test = "The file has no test pairs."
+    if tested is not None:
+        on_test = (
+            f"On its {tested.n} test pairs, which chose nothing: precision "
+            f"{tested.precision:.3f}, recall {tested.recall:.3f}."
+        )
     text = f"""\
 # Training of {name}
 
@@ -132,9 +142,14 @@ It took {outcome.seconds:.0f} seconds and ended at a loss of {outcome.loss:.4f}.
 
 Threshold {measured.threshold:.4f}: precision {measured.precision:.3f}, recall \
 {measured.recall:.3f} on the pairs set aside, which also chose it.
+{on_test}
 
 Between the model as trained and as saved (int8), scores differ by at most \
 {outcome.int8_agreement["max"]:.3f}, and {outcome.int8_agreement["flipped"]:.1%} of the decisions.
+
+By kind, of the {"pairs set aside" if tested is None else "test pairs"}:
+
+{kinds_table(outcome.by_kind)}
 """
     (folder / "report.md").write_text(text, encoding="utf-8")
     return measured

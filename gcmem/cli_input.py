@@ -91,9 +91,9 @@ def read_memories(path: str | Path, *, timestamp_field: str = "timestamp") -> li
             given["supersedes"] = [link.strip() for link in given["supersedes"].split(",")]
         for name in ("authority", "relevance"):
             if isinstance(given.get(name), str):
-                given[name] = float(given[name])
+                given[name] = _number(name, given[name])
         if isinstance(given.get("metadata"), str):
-            given["metadata"] = json.loads(given["metadata"])
+            given["metadata"] = _json(given["metadata"])
         return Memory(timestamp=row.get(timestamp_field), **given)
 
     return read_rows(path, read)
@@ -120,7 +120,7 @@ def read_pair_rows(path: str | Path) -> list[PairRow]:
         if split and split not in _SPLITS:
             msg = f"split must be one of {list(_SPLITS)}, got {split!r}."
             raise ValueError(msg)
-        weight = 1.0 if row.get("weight") is None else float(row["weight"])
+        weight = 1.0 if row.get("weight") is None else _number("weight", row["weight"])
         if not 0 < weight < float("inf"):
             msg = f"weight must be above 0 and finite, got {row['weight']!r}."
             raise ValueError(msg)
@@ -137,6 +137,22 @@ def read_pair_rows(path: str | Path) -> list[PairRow]:
         )
 
     return read_rows(path, read)
+
+
+def _number(name: str, given: object) -> float:
+    try:
+        return float(given)  # type: ignore[arg-type]  # what is no number is the error below
+    except (TypeError, ValueError) as error:
+        msg = f"{name} must be a number, got {given!r}."
+        raise ValueError(msg) from error
+
+
+def _json(given: str) -> Any:
+    try:
+        return json.loads(given)
+    except json.JSONDecodeError as error:
+        msg = f"metadata must be a JSON object, got {given!r} ({error.msg})."
+        raise ValueError(msg) from error
 
 
 def _check_fields(row: Mapping[str, Any], allowed: tuple[str, ...]) -> None:

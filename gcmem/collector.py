@@ -14,9 +14,11 @@ from gcmem.collection import Collection, CollectionStats, Conflict, Excision, Sh
 from gcmem.collector_options import (
     LowRecallWarning,
     check_choice,
+    check_limits,
     gate_of,
     resolve_cache,
     resolve_detector,
+    resolve_explicit,
     warn_of_low_recall,
 )
 from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, TextPair
@@ -29,7 +31,7 @@ from gcmem.memory import Memory, Scope
 from gcmem.outcome import assemble
 from gcmem.rounds import Gate, Judge
 from gcmem.scope_pass import ScopePass
-from gcmem.timestamps import TimeLike, to_utc
+from gcmem.timestamps import TimeLike, as_of_utc
 
 __all__ = ["Collector", "Granularity", "HistoryMode", "LowRecallWarning", "OnConflict", "OnError"]
 
@@ -100,15 +102,7 @@ class Collector:
         check_choice("granularity", granularity, get_args(Granularity))
         check_choice("undated", undated, get_args(UndatedPolicy))
         check_choice("on_error", on_error, get_args(OnError))
-        if threshold is not None and not 0 < threshold <= 1:
-            msg = f"threshold must be above 0 and at most 1, got {threshold!r}."
-            raise ValueError(msg)
-        if max_pairs is not None and max_pairs < 0:
-            msg = f"max_pairs must be at least 0 (None for no limit), got {max_pairs!r}."
-            raise ValueError(msg)
-        if deadline is not None and not deadline >= 0:
-            msg = f"deadline must be at least 0 seconds (None for no limit), got {deadline!r}."
-            raise ValueError(msg)
+        check_limits(threshold, max_pairs, deadline)
         self.detector = resolve_detector(detector)
         self.threshold = threshold if threshold is not None else self.detector.threshold
         self.on_conflict: OnConflict = on_conflict
@@ -121,7 +115,7 @@ class Collector:
         own_gate = gate_of(self.detector) if gate is None else gate
         self.gate: Gate | None = None if own_gate is False else own_gate
         self.tie_breaker = tie_breaker
-        self.explicit = explicit or ExplicitDetector()
+        self.explicit = resolve_explicit(explicit, self.detector)
         warn_of_low_recall(self.detector)
 
     def collect(
@@ -208,7 +202,7 @@ class Collector:
         """The body shared by `collect` and `acollect`: yields pairs, is sent scores."""
         started = time.perf_counter()
         given = _checked(memories)
-        now = datetime.now(UTC) if as_of is None else to_utc(as_of)
+        now = datetime.now(UTC) if as_of is None else as_of_utc(as_of)
         policy = "annotate" if _is_history(history, query, now) else self.on_conflict
         visible = [
             position

@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
+from gcmem.checks import whole_number
 from gcmem.detectors.base import Detector
 from gcmem.detectors.cache import MemoryVerdictCache, VerdictCache
+from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.rounds import Gate
 
 __all__ = [
     "LowRecallWarning",
     "check_choice",
+    "check_limits",
     "gate_of",
     "resolve_cache",
     "resolve_detector",
+    "resolve_explicit",
     "warn_of_low_recall",
 ]
 
@@ -33,6 +37,9 @@ def resolve_cache(given: VerdictCache | str | Path | Literal[False] | None) -> V
         return MemoryVerdictCache()
     if given is False:
         return None
+    if isinstance(given, str) and not given.strip():
+        msg = "cache must be the path of a SQLite file, got an empty text; False takes no cache."
+        raise ValueError(msg)
     if isinstance(given, str | Path):
         from gcmem.detectors.sqlite_cache import SQLiteVerdictCache  # noqa: PLC0415
 
@@ -51,7 +58,7 @@ def resolve_detector(detector: Detector | str | None) -> Detector:
     if detector is None or isinstance(detector, str):
         from gcmem.detectors import load_detector  # noqa: PLC0415  (keeps `import gcmem` light)
 
-        return load_detector(detector or "bundled")
+        return load_detector("bundled" if detector is None else detector)
     if not isinstance(detector, Detector):
         msg = (
             "detector must have the attributes name, threshold and calibration and the method "
@@ -59,6 +66,49 @@ def resolve_detector(detector: Detector | str | None) -> Detector:
         )
         raise TypeError(msg)
     return detector
+
+
+def resolve_explicit(given: ExplicitDetector | None, detector: Detector) -> ExplicitDetector:
+    """The rules behind the option `explicit`: those of a detector that is one, unless given.
+
+    Raises:
+        TypeError: What was given is no `ExplicitDetector`.
+        ValueError: The detector is one too, with other rules.
+    """
+    rules = detector if isinstance(detector, ExplicitDetector) else None
+    if given is None:
+        return rules or ExplicitDetector()
+    if not isinstance(given, ExplicitDetector):
+        msg = f"explicit must be an ExplicitDetector or None, got {given!r}."
+        raise TypeError(msg)
+    if rules is not None and rules.multi_valued and rules != given:
+        msg = (
+            "explicit and detector are both an ExplicitDetector, with other rules: "
+            f"{given!r} and {rules!r}. Give the rules once."
+        )
+        raise ValueError(msg)
+    return given
+
+
+def check_limits(threshold: float | None, max_pairs: int | None, deadline: float | None) -> None:
+    """Check the numbers that a collector takes.
+
+    Raises:
+        TypeError: One is no number, or `max_pairs` no whole one.
+        ValueError: One is out of range.
+    """
+    for name, value in (("threshold", threshold), ("deadline", deadline)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            msg = f"{name} must be a number or None, got {value!r}."
+            raise TypeError(msg)
+    if threshold is not None and not 0 < threshold <= 1:
+        msg = f"threshold must be above 0 and at most 1, got {threshold!r}."
+        raise ValueError(msg)
+    if max_pairs is not None:
+        whole_number("max_pairs", max_pairs, least=0)
+    if deadline is not None and not deadline >= 0:
+        msg = f"deadline must be at least 0 seconds (None for no limit), got {deadline!r}."
+        raise ValueError(msg)
 
 
 def gate_of(detector: Detector) -> Gate | None:

@@ -18,7 +18,7 @@ from gcmem.head_lookup import LookedUp, look_up
 from gcmem.memory import Memory, ScopeLike, to_scope
 from gcmem.short_term import ShortTermMemory
 from gcmem.steps import Collect, Compare, Expand, Fetch, Step
-from gcmem.timestamps import TimeLike, to_utc
+from gcmem.timestamps import TimeLike, as_of_utc
 
 __all__ = [
     "Collect",
@@ -134,7 +134,7 @@ class RetrievalPlan:
         self, query: str, scope: ScopeLike, as_of: TimeLike | None
     ) -> Generator[Step, Any, tuple[LookedUp, list[Memory]]]:
         """Give what was retrieved and what is recent, apart."""
-        until = None if as_of is None else to_utc(as_of)
+        until = None if as_of is None else as_of_utc(as_of)
         queries = (query,)
         if self.expands:
             expanded = yield Expand(query)

@@ -101,6 +101,8 @@ class Judge:
     deadline: float | None
     stats: CollectionStats
     _known: dict[TextPair, float] = field(default_factory=dict)
+    _unanswered: set[TextPair] = field(default_factory=set)
+    _given: int = 0
     _stopped: bool = False
 
     def scores(
@@ -120,7 +122,10 @@ class Judge:
                 break
             self._keep(batch, self._checked(yield_back, len(batch)))
         results = [self._known.get(pair) for pair in pairs]
-        self.stats.pairs_unjudged += sum(result is None for result in results)
+        self.stats.pairs_unjudged += sum(
+            result is None or pair in self._unanswered
+            for pair, result in zip(pairs, results, strict=True)
+        )
         return results
 
     @property
@@ -186,7 +191,7 @@ class Judge:
                 return [], pairs
             size = min(size, _BATCH)
         if self.max_pairs is not None:
-            left = self.max_pairs - self.stats.pairs_judged
+            left = self.max_pairs - self._given
             if left <= 0:
                 self._stopped = True
                 return [], pairs
@@ -210,11 +215,17 @@ class Judge:
         return array
 
     def _keep(self, batch: list[TextPair], scores: ScoreArray) -> None:
-        self.stats.pairs_judged += len(batch)
+        self._given += len(batch)
         fresh = {pair: float(score) for pair, score in zip(batch, scores, strict=True)}
         self._know(fresh)
         verdicts = {pair: score for pair, score in fresh.items() if not math.isnan(score)}
-        self.stats.pairs_refused += len(fresh) - len(verdicts)
+        without = [pair for pair in fresh if pair not in verdicts]
+        if getattr(self.detector, "refuses", True):
+            self.stats.pairs_judged += len(batch)
+            self.stats.pairs_refused += len(without)
+        else:  # no answer came: counted as unjudged, but not asked about again
+            self.stats.pairs_judged += len(verdicts)
+            self._unanswered.update(without)
         if self.cache is not None:
             self.cache.put_many({self._key(pair): score for pair, score in verdicts.items()})
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from numbers import Real
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["TimeLike", "TimestampUnit", "to_epoch", "to_utc"]
+__all__ = ["TimeLike", "TimestampUnit", "as_of_utc", "to_epoch", "to_utc"]
 
 TimeLike: TypeAlias = datetime | date | int | float | str
 """Time as stores hold it: datetime, date, ISO 8601 text, or a number since the epoch."""
@@ -58,6 +58,19 @@ def to_utc(value: TimeLike, *, unit: TimestampUnit = "s", end_of_day: bool = Fal
         return to_utc(value.item(), unit=unit, end_of_day=end_of_day)
     msg = f"timestamp must be {_ALLOWED}, got {value!r} of type {type(value).__name__}."
     raise TypeError(msg)
+
+
+def as_of_utc(as_of: TimeLike) -> datetime:
+    """Read the option `as_of`, as `to_utc` reads a time; its errors name the option.
+
+    Raises:
+        TypeError: It is of another type.
+        ValueError: It is no time.
+    """
+    try:
+        return to_utc(as_of)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("timestamp", "as_of", 1)) from error
 
 
 def to_epoch(value: TimeLike, *, unit: TimestampUnit = "s") -> float:

@@ -165,7 +165,7 @@ class TestCheck:
             ('{"text": ""}', "line 2: text must be"),
             ('{"text": "x", "timestamp": "soon"}', "line 2: timestamp:"),
             ('{"text": "x", "value": "v"}', "line 2: value="),
-            ('{"text": "x", "authority": "high"}', "line 2: could not convert"),
+            ('{"text": "x", "authority": "high"}', "line 2: authority must be a number"),
         ],
     )
     def test_a_bad_row_is_named_by_file_and_line(

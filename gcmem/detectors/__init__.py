@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +38,8 @@ __all__ = [
     "load_detector",
     "save_detector",
 ]
+
+_BUILT_IN: Final = ("bundled", "explicit")
 
 _HOMES: Final = {
     "BundledDetector": "bundled",
@@ -73,7 +76,8 @@ def load_detector(name: str | Path = "bundled", **options: Any) -> Detector:
         **options: Passed to the detector's class (``direction="both"`` for a cross-encoder).
 
     Raises:
-        ValueError: The name is empty, or a folder holds no detector.
+        ValueError: The name is empty or a misspelt "bundled" or "explicit", or a folder holds no
+            detector.
         ImportError: At the first score: the detector needs an extra that is not installed; the
             message names it.
         FileNotFoundError: The name looks like a path and nothing is there.
@@ -100,6 +104,12 @@ def load_detector(name: str | Path = "bundled", **options: Any) -> Detector:
     if isinstance(name, Path) or _looks_like_a_path(text):
         msg = f"there is no folder {text!r} to load a detector from."
         raise FileNotFoundError(msg)
+    if "/" not in text and (near := get_close_matches(text.casefold(), _BUILT_IN, cutoff=0.7)):
+        msg = (
+            f"name must be one of {list(_BUILT_IN)}, a folder or the name of a model, "
+            f"got {text!r}; did you mean {near[0]!r}?"
+        )
+        raise ValueError(msg)
     from gcmem.detectors.cross_encoder import CrossEncoderDetector  # noqa: PLC0415
 
     return CrossEncoderDetector(text, **options)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+from gcmem.checks import whole_number
 from gcmem.detectors.chat import Prompt, Reply, chat_model
 from gcmem.detectors.usage import Usage, count
 
-__all__ = ["Asker", "InventedNumberWarning", "Reading", "Task"]
+__all__ = ["Asker", "BudgetSpentWarning", "InventedNumberWarning", "Reading", "Task"]
 
 V = TypeVar("V")
 T = TypeVar("T")
@@ -31,6 +32,10 @@ _PROGRAMMING_ERRORS: Final = (
     ImportError,
 )
 _PASSING_STATUS: Final = frozenset({408, 409, 425, 429})
+
+
+class BudgetSpentWarning(UserWarning):
+    """All calls that a model was allowed for its life are made; said once."""
 
 
 class InventedNumberWarning(UserWarning):
@@ -74,11 +79,14 @@ class Asker:
         concurrency: Calls in flight at once, over all threads or over one event loop.
         retries: How often a call that failed is repeated (not where the request itself is wrong).
         backoff: Seconds before the first repetition; doubled each time.
-        max_calls: Calls in the life of this object, or None; past it nothing is asked.
-        deadline: Seconds within which one `ask` may begin calls, or None.
+        max_calls: Calls in the life of this object, or None; past it nothing is asked, and a
+            `BudgetSpentWarning` says so once.
+        deadline: Seconds within which one `ask` may begin calls, or None. `aask` also gives up a
+            call that is still running then (a blocking function goes on in its thread, unheard);
+            `ask` cannot, and waits for it.
 
     Raises:
-        TypeError: The model is of no known form.
+        TypeError: The model is of no known form, or a count is no whole number.
         ValueError: A number is out of range.
     """
 
@@ -92,15 +100,13 @@ class Asker:
         max_calls: int | None,
         deadline: float | None,
     ) -> None:
-        for name, value, least in (
-            ("concurrency", concurrency, 1),
-            ("retries", retries, 0),
-            ("backoff", backoff, 0),
-            ("max_calls", max_calls, 0),
-            ("deadline", deadline, 0),
-        ):
-            if value is not None and not value >= least:
-                msg = f"{name} must be at least {least}, got {value!r}."
+        whole_number("concurrency", concurrency, least=1)
+        whole_number("retries", retries, least=0)
+        if max_calls is not None:
+            whole_number("max_calls", max_calls, least=0)
+        for name, value in (("backoff", backoff), ("deadline", deadline)):
+            if value is not None and not value >= 0:
+                msg = f"{name} must be at least 0, got {value!r}."
                 raise ValueError(msg)
         self.model = chat_model(model)
         self.concurrency = concurrency
@@ -109,13 +115,15 @@ class Asker:
         self.max_calls = max_calls
         self.deadline = deadline
         self.usage = Usage()
+        self._warned = False
         self._prepare()
 
     def ask(self, task: Task[V], batches: Sequence[Sequence[int]]) -> dict[int, V]:
         """Ask about all batches, in threads; give the answers by number.
 
         Raises:
-            Exception: What the model raised when the last retry failed.
+            Exception: What the model raised when the last retry failed, or when the budget left
+                no room for another.
         """
         if not batches:
             return {}
@@ -134,7 +142,7 @@ class Asker:
         """Ask about all batches, without blocking the event loop; give the answers by number."""
         until = self._until()
         running = [
-            asyncio.ensure_future(self._adrive(self._converse(task, batch, until)))
+            asyncio.ensure_future(self._adrive(self._converse(task, batch, until), until))
             for batch in batches
         ]
         try:
@@ -175,26 +183,37 @@ class Asker:
         return answers
 
     def _asked(self, prompt: Prompt, until: float | None) -> Steps[Reply | None]:
-        """Make one call, repeated after errors; None where the budget forbids it."""
+        """Make one call, repeated after errors; None where the budget forbids it.
+
+        An error is never taken for "no answer": where the budget ends the repetitions it is raised.
+        """
         attempt = 0
+        failed: Exception | None = None
         while self._may_call(until):
+            if failed is not None:
+                self._count(retries=1)
             try:
                 reply = yield prompt
             except Exception as error:
-                if attempt == self.retries or not _may_pass(error):
+                pause = self.backoff * 2.0**attempt
+                too_late = until is not None and time.monotonic() + pause >= until
+                if attempt == self.retries or too_late or not _may_pass(error):
                     raise
-                self._count(retries=1)
-                yield self.backoff * 2.0**attempt
+                failed = error
+                yield pause
                 attempt += 1
                 continue
-            if reply is not None:
-                known = reply.input_tokens is not None or reply.output_tokens is not None
-                self._count(
-                    input_tokens=reply.input_tokens or 0,
-                    output_tokens=reply.output_tokens or 0,
-                    calls_without_counts=0 if known else 1,
-                )
+            if reply is None:
+                break
+            known = reply.input_tokens is not None or reply.output_tokens is not None
+            self._count(
+                input_tokens=reply.input_tokens or 0,
+                output_tokens=reply.output_tokens or 0,
+                calls_without_counts=0 if known else 1,
+            )
             return reply
+        if failed is not None:
+            raise failed
         return None
 
     def _drive(self, steps: Steps[T]) -> T:
@@ -209,14 +228,14 @@ class Asker:
                 time.sleep(step)
                 answer = None
 
-    async def _adrive(self, steps: Steps[T]) -> T:
+    async def _adrive(self, steps: Steps[T], until: float | None) -> T:
         answer: Reply | Exception | None = None
         while True:
             step, result = _advance(steps, answer)
             if step is None:
                 return cast("T", result)
             if isinstance(step, Prompt):
-                answer = await self._areply(step)
+                answer = await self._areply(step, until)
             else:
                 await asyncio.sleep(step)
                 answer = None
@@ -228,12 +247,17 @@ class Asker:
         except Exception as error:  # noqa: BLE001  (the conversation retries it or raises it)
             return error
 
-    async def _areply(self, prompt: Prompt) -> Reply | Exception:
+    async def _areply(self, prompt: Prompt, until: float | None) -> Reply | Exception | None:
+        """Call the model; None where the deadline passed first."""
         loop = asyncio.get_running_loop()
         limit = self._loops.setdefault(loop, asyncio.Semaphore(self.concurrency))
+        left = None if until is None else max(0.0, until - time.monotonic())
+        timer = asyncio.timeout(left)
         try:
-            async with limit:
+            async with timer, limit:
                 return await self.model.aask(prompt)
+        except TimeoutError as error:
+            return None if timer.expired() else error  # else it is the model's own
         except Exception as error:  # noqa: BLE001  (the conversation retries it or raises it)
             return error
 
@@ -244,9 +268,21 @@ class Asker:
         if until is not None and time.monotonic() >= until:
             return False
         with self._lock:
-            if self.max_calls is not None and self.usage.calls >= self.max_calls:
-                return False
-            self.usage += Usage(calls=1)
+            allowed = self.max_calls is None or self.usage.calls < self.max_calls
+            first_refusal = not allowed and not self._warned
+            if allowed:
+                self.usage += Usage(calls=1)
+            else:
+                self._warned = True
+        if first_refusal:
+            warnings.warn(
+                f"the model {self.model.name!r} has made all {self.max_calls} calls of max_calls; "
+                "what is left gets no answer.",
+                BudgetSpentWarning,
+                stacklevel=2,
+            )
+        if not allowed:
+            return False
         count(Usage(calls=1))
         return True
 

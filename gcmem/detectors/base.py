@@ -43,8 +43,10 @@ class Detector(Protocol):
     which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``can_judge(text)`` (False for
     text it must not guess about, such as another language), ``uses_query`` (False where the
     verdict does not depend on the question), ``uses_dates`` (True where the collector is to put
-    the time of each statement before it, as `gcmem.detectors.quoting.dated` does) and
-    ``decided_by(pair, score)`` (the name of the stage behind a verdict, where it has several).
+    the time of each statement before it, as `gcmem.detectors.quoting.dated` does),
+    ``decided_by(pair, score)`` (the name of the stage behind a verdict, where it has several) and
+    ``refuses`` (False where NaN means that no answer came, such as past a budget, and not that the
+    text cannot be judged; the pair then counts as unjudged).
 
     Attributes:
         name: Names the detector and its version; verdicts are cached under it.

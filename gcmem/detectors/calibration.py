@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from gcmem.detectors.base import Calibration, Detector, ScoreArray, TextPair
 from gcmem.detectors.cascade import score_async
+from gcmem.detectors.quoting import dated
 
 __all__ = [
     "CalibratedDetector",
@@ -28,7 +30,9 @@ _CONFLICT: Final = frozenset({"supersedes", "contradiction", "conflict", "true",
 _NO_CONFLICT: Final = frozenset(
     {"supports", "neither", "entailment", "neutral", "no conflict", "false", "no", "0"}
 )
-_OPTIONAL: Final = frozenset({"gate", "can_judge", "uses_query", "decided_by", "usage"})
+_OPTIONAL: Final = frozenset(
+    {"gate", "can_judge", "uses_query", "uses_dates", "decided_by", "refuses", "usage"}
+)
 
 
 class CalibrationWarning(UserWarning):
@@ -61,7 +65,9 @@ def calibrate(
         detector: What to measure.
         labelled_pairs: (older, newer, label), or objects or mappings with those three names. A
             label is a boolean (True: the newer makes the older untrue) or a word, see
-            `read_label`.
+            `read_label`. Objects and mappings may also have ``query``, the question, and both
+            ``older_at`` and ``newer_at``, when the two were recorded: a detector that uses these is
+            shown them, as a collector would show them.
         min_precision: Share of the reported conflicts that must be real, above 0 and up to 1.
         batch_size: Pairs scored at once.
         progress: Called after each batch with the pairs done and their total.
@@ -88,10 +94,17 @@ def calibrate(
         msg = f"min_precision must be above 0 and at most 1, got {min_precision!r}."
         raise ValueError(msg)
     rows = [_row(position, given) for position, given in enumerate(labelled_pairs)]
-    truth = np.array([label for _, label in rows], dtype=bool)
+    truth = np.array([row.label for row in rows], dtype=bool)
     check_classes(truth)
-    pairs = [pair for pair, _ in rows]
-    scores = score_all(detector, pairs, batch_size=batch_size, progress=progress)
+    uses_dates = bool(getattr(detector, "uses_dates", False))
+    pairs = [row.dated if uses_dates else row.pair for row in rows]
+    scores = score_all(
+        detector,
+        pairs,
+        batch_size=batch_size,
+        progress=progress,
+        queries=[row.query for row in rows],
+    )
     return quality(scores, truth, choose_threshold(scores, truth, min_precision=min_precision))
 
 
@@ -101,17 +114,30 @@ def score_all(
     *,
     batch_size: int = 256,
     progress: Callable[[int, int], None] | None = None,
+    queries: Sequence[str | None] | None = None,
 ) -> ScoreArray:
-    """Score many pairs, batch by batch; parameters and errors are those of `calibrate`."""
+    """Score many pairs, batch by batch; parameters and errors are those of `calibrate`.
+
+    ``queries`` holds the question of each pair; pairs of one question are scored together where the
+    detector uses it. None: no questions.
+    """
     if batch_size < 1:
         msg = f"batch_size must be at least 1, got {batch_size!r}."
         raise ValueError(msg)
     scores = np.empty(len(pairs), dtype=np.float32)
-    for start in range(0, len(pairs), batch_size):
-        batch = list(pairs[start : start + batch_size])
-        scores[start : start + len(batch)] = detector.score(batch, None)
-        if progress is not None:
-            progress(start + len(batch), len(pairs))
+    by_query: dict[str | None, list[int]] = {}
+    uses_query = queries is not None and bool(getattr(detector, "uses_query", True))
+    for position in range(len(pairs)):
+        query = queries[position] if queries is not None and uses_query else None
+        by_query.setdefault(query, []).append(position)
+    done = 0
+    for query, positions in by_query.items():
+        for start in range(0, len(positions), batch_size):
+            batch = positions[start : start + batch_size]
+            scores[batch] = detector.score([pairs[position] for position in batch], query)
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(pairs))
     return scores
 
 
@@ -240,7 +266,17 @@ def calibrated(detector: Detector, calibration: Calibration) -> CalibratedDetect
     return CalibratedDetector(inner, calibration)
 
 
-def _row(position: int, given: Any) -> tuple[TextPair, bool]:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A labelled pair, with what a detector may want to know besides the texts."""
+
+    pair: TextPair
+    label: bool
+    query: str | None
+    dated: TextPair
+
+
+def _row(position: int, given: Any) -> _Row:
     if isinstance(given, Mapping):
         parts = tuple(given.get(name) for name in ("older", "newer", "label"))
     elif isinstance(given, Sequence) and not isinstance(given, str):
@@ -254,10 +290,19 @@ def _row(position: int, given: Any) -> tuple[TextPair, bool]:
         )
         raise TypeError(msg)
     try:
-        return (parts[0], parts[1]), read_label(parts[2])
+        label = read_label(parts[2])
+        older_at, newer_at = _optional(given, "older_at"), _optional(given, "newer_at")
+        pair = parts[0], parts[1]
+        timed = older_at is not None and newer_at is not None
+        with_dates = (dated(pair[0], older_at), dated(pair[1], newer_at)) if timed else pair
+        return _Row(pair, label, _optional(given, "query") or None, with_dates)
     except ValueError as error:
         msg = f"labelled_pairs[{position}]: {error}"
         raise ValueError(msg) from error
+
+
+def _optional(given: Any, name: str) -> Any:
+    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
 
 
 def check_classes(truth: npt.NDArray[np.bool_]) -> None:

@@ -44,6 +44,7 @@ class CascadeDetector:
         gate: The first detector's gate, else the second's, else None.
         uses_query: Whether either depends on the question.
         uses_dates: Whether either reads the dates of statements; the other is not shown them.
+        refuses: As the second: where there is no verdict in the end, it is the second's.
 
     Raises:
         TypeError: One of the two is no detector.
@@ -84,6 +85,7 @@ class CascadeDetector:
         )
         self.uses_query = any(getattr(stage, "uses_query", True) for stage in (first, second))
         self.uses_dates = any(_reads_dates(stage) for stage in (first, second))
+        self.refuses = bool(getattr(second, "refuses", True))
         self._low, self._high = _float32_below(low), _float32_above(high)
         self._judged = [0, 0]
         self._lock = threading.Lock()

@@ -38,6 +38,9 @@ class ExplicitDetector:
     Args:
         multi_valued: Keys whose values add up ("speaks", "likes") and never replace each other.
 
+    Raises:
+        TypeError: `multi_valued` is a single text, or holds something that is no text.
+
     Example:
         >>> from gcmem import Memory
         >>> older = Memory("0412", "2026-01-31", key="meter M1")
@@ -50,6 +53,13 @@ class ExplicitDetector:
     name: str = field(default="explicit", init=False)
     threshold: float = field(default=0.5, init=False)
     calibration: Calibration | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a single text, which would be read letter by letter."""
+        keys = self.multi_valued
+        if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
+            msg = f"multi_valued must be a collection of keys such as ['speaks'], got {keys!r}."
+            raise TypeError(msg)
 
     def verdict(self, older: Memory, newer: Memory) -> ExplicitVerdict | None:
         """Decide whether ``newer`` makes ``older`` no longer true; None where nothing says."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gcmem.checks import whole_number
 from gcmem.detectors.asking import Asker
 from gcmem.detectors.base import Calibration, ScoreArray, TextPair
 from gcmem.detectors.judging import VERSION, JudgeTask
@@ -26,6 +28,10 @@ class LLMDetector:
     "yes"; otherwise it is the probability that the model states. Either is uncalibrated: measure
     it on labelled pairs with `gcmem.calibrate` before trusting the threshold.
 
+    It has no ``gate``, so a collector asks about every pair. To ask about near pairs only, give the
+    collector the bundled one (``Collector(judge, gate=load_detector().gate)``), or make this the
+    second stage of a `gcmem.detectors.CascadeDetector`.
+
     The collector gives the time at which each statement was recorded (``use_dates``); in `score`, a
     statement of the form that `gcmem.detectors.quoting.dated` writes is given with its date.
 
@@ -33,7 +39,8 @@ class LLMDetector:
         model: A LangChain chat model or runnable, a LlamaIndex LLM, or a function or coroutine
             function from one text to one text.
         name: Names the model and its settings; verdicts are cached under it. None takes the
-            model's own name. Give one where two models would have the same.
+            model's own name. Give one where two models would have the same; a lambda or
+            ``functools.partial`` has no name of its own and needs one.
         threshold: Score from which a pair counts as a conflict.
         calibration: What was measured, if it was.
         use_query: Show the model the question behind the retrieval. Verdicts are then cached by
@@ -48,13 +55,15 @@ class LLMDetector:
         max_calls: Calls in the life of this detector, repetitions included; past it there is no
             verdict. None: no limit. (`Collector.max_pairs` bounds the pairs of one collection.)
         deadline: Seconds within which one `score` may begin calls; past it there is no verdict.
+            `ascore` also gives up calls still running then; `score` waits for them.
 
     Attributes:
+        refuses: False: a missing verdict is a missing answer, never a refusal of the text.
         usage: Calls and tokens so far, see `Usage`.
 
     Raises:
-        TypeError: The model is of no known form.
-        ValueError: A number is out of range.
+        TypeError: The model is of no known form, or a count is no whole number.
+        ValueError: A number is out of range, or a model without a name was given no ``name``.
 
     Example:
         >>> def model(prompt):
@@ -63,6 +72,8 @@ class LLMDetector:
         >>> round(float(detector.score([("The lamp is green.", "The lamp is red.")])[0]), 2)
         0.97
     """
+
+    refuses = False
 
     def __init__(
         self,
@@ -88,9 +99,7 @@ class LLMDetector:
             ("pairs_per_call", pairs_per_call),
             ("characters_per_call", characters_per_call),
         ):
-            if value < 1:
-                msg = f"{option} must be at least 1, got {value!r}."
-                raise ValueError(msg)
+            whole_number(option, value, least=1)
         self._asker = Asker(
             model,
             concurrency=concurrency,
@@ -99,6 +108,13 @@ class LLMDetector:
             max_calls=max_calls,
             deadline=deadline,
         )
+        if name is None and _is_nameless(model):
+            msg = (
+                f"name must be given for a lambda or functools.partial, got None for {model!r}: "
+                "verdicts are cached under it, and two such models would share theirs. Name the "
+                'model and its settings, as in name="my-model".'
+            )
+            raise ValueError(msg)
         self.name = f"llm:{name or self._asker.model.name}:{VERSION}"
         self.threshold = float(threshold)
         self.calibration = calibration
@@ -124,7 +140,8 @@ class LLMDetector:
             longer true; NaN where it gave no usable answer, or the budget was spent.
 
         Raises:
-            Exception: What the model raised when the last retry failed.
+            Exception: What the model raised when the last retry failed, or when the budget left
+                no room for another.
         """
         task = JudgeTask(pairs, query if self.uses_query else None)
         return _in_order(self._asker.ask(task, self._batches(pairs)), len(pairs))
@@ -149,6 +166,10 @@ class LLMDetector:
 
     def __repr__(self) -> str:
         return f"LLMDetector(name={self.name!r}, threshold={self.threshold:g})"
+
+
+def _is_nameless(model: Any) -> bool:
+    return isinstance(model, functools.partial) or getattr(model, "__name__", "") == "<lambda>"
 
 
 def _in_order(answers: dict[int, float], number: int) -> ScoreArray:

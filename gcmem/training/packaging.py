@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gcmem.detectors.bundled import SUPERSEDES, probabilities
-from gcmem.onnx_model import OnnxTextModel
+from gcmem.onnx_model import WEIGHTS, OnnxTextModel
 from gcmem.training.calibrating import NO_BIASES, Biases, Fit
 from gcmem.training.export import export_conflict_model, save_tokenizer
 from gcmem.training.fitting import load_tokenizer, predict_logits
@@ -35,6 +35,13 @@ def export_to(model: ConflictModel, folder: str | Path, *, base: str | Path | No
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizer(folder / "tokenizer.json", folder=base)
     export_conflict_model(model, folder / "conflict.onnx")
+
+
+def shipped_gate() -> dict[str, Any]:
+    """The gate settings of the weights that ship; the gate's encoder is the bundled one."""
+    config = json.loads((WEIGHTS / "config.json").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = config["gate"]
+    return settings
 
 
 def write_config(folder: str | Path, fit: Fit, *, name: str, **more: Any) -> dict[str, Any]:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
+from gcmem.calibration_report import by_kind
 from gcmem.detectors.base import Calibration
+from gcmem.detectors.bundled import SUPERSEDES, probabilities
 from gcmem.onnx_model import WEIGHTS
-from gcmem.training.calibrating import calibrate_logits
+from gcmem.training.calibrating import BIASES, calibrate_logits, quality
 from gcmem.training.fitting import fit, load_tokenizer
 from gcmem.training.mixture import to_example
 from gcmem.training.model import ConflictModel, base_folder
-from gcmem.training.packaging import agreement, export_to, onnx_model, write_config
+from gcmem.training.packaging import (
+    agreement,
+    export_to,
+    onnx_model,
+    shipped_gate,
+    write_config,
+)
 from gcmem.training.pairs import LabelledPair, read_pairs
 from gcmem.training.restoring import restore
 
@@ -31,6 +42,8 @@ class TrainingReport:
         seconds: Duration of the training.
         calibration: Threshold, precision and recall on the dev pairs.
         int8_agreement: Differences of the int8 scores from the float scores on dev pairs.
+        test: The same on the pairs of the split test, which chose nothing; None without any.
+        by_kind: Counts for each kind, of the test pairs where there are any, else of the dev pairs.
     """
 
     folder: Path
@@ -40,6 +53,8 @@ class TrainingReport:
     seconds: float
     calibration: Calibration
     int8_agreement: dict[str, float]
+    test: Calibration | None
+    by_kind: dict[str, dict[str, int]]
 
 
 def train(
@@ -59,7 +74,8 @@ def train(
 
     Pairs of the split ``dev`` choose temperature and threshold. Where no pair has that split, one
     attribute in five is set aside for it (attributes, not pairs: statements about one thing never
-    stand on both sides). Pairs of the split ``test`` are not used.
+    stand on both sides). Pairs of the split ``test`` are only measured.
+    The gate and the biases are those of the weights that ship.
 
     Args:
         pairs: A JSON Lines or CSV file with the columns older, newer and label (supersedes,
@@ -71,15 +87,15 @@ def train(
         epochs: How often every pair is read.
         learning_rate: Peak of the schedule.
         batch_size: Pairs in one step.
-        precision: Wanted precision on the dev pairs; the threshold is the smallest that gives it.
+        precision: Wanted precision on the dev pairs; the threshold is the smallest that gives it,
+            or with a `CalibrationWarning` the most precise one where none does.
         name: The detector's name.
         seed: Of the order of the pairs and of fresh weights.
         progress: Called with the number of each finished epoch, counted from 0.
 
     Raises:
         RowError: Rows of the file are bad; file and lines are named.
-        ValueError: An argument is out of range, a split has no pair of a needed label, or no
-            threshold reaches the precision.
+        ValueError: An argument is out of range, or a split has no pair of a needed label.
 
     Example:
         >>> report = train("pairs.jsonl", "my-detector", epochs=3)  # doctest: +SKIP
@@ -91,11 +107,15 @@ def train(
     if batch_size < 1:
         msg = f"batch_size must be at least 1, got {batch_size}."
         raise ValueError(msg)
+    if not 0.0 < learning_rate < math.inf:
+        msg = f"learning_rate must be above 0 and finite, got {learning_rate}."
+        raise ValueError(msg)
     if not 0.0 < precision <= 1.0:
         msg = f"precision must be above 0 and at most 1, got {precision}."
         raise ValueError(msg)
     given = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
     trained, dev = _split(given)
+    test = [pair for pair in given if pair.split == "test"]
     folder = Path(out_dir)
     model, tokenizer_folder = _start(base)
     tokenizer = load_tokenizer(tokenizer_folder)
@@ -112,8 +132,13 @@ def train(
     export_to(model, folder, base=tokenizer_folder)
     model.save(folder / "float")
     logits = onnx_model(folder).run([(pair.older, pair.newer) for pair in dev])
-    chosen = calibrate_logits(logits, dev, precision=precision, false_positive_rate=1.0)
-    write_config(folder, chosen, name=name)
+    chosen = calibrate_logits(logits, dev, precision=precision, biases=BIASES)
+    write_config(folder, chosen, name=name, gate=shipped_gate())
+    measured = test or dev
+    if test:
+        logits = onnx_model(folder).run([(pair.older, pair.newer) for pair in test])
+    scores = probabilities(logits, chosen.temperature, chosen.biases)[:, SUPERSEDES]
+    truth = np.array([pair.label == "supersedes" for pair in measured])
     report = TrainingReport(
         folder=folder,
         train_pairs=len(trained),
@@ -127,8 +152,11 @@ def train(
             dev,
             temperature=chosen.temperature,
             threshold=chosen.threshold,
+            biases=chosen.biases,
             base=tokenizer_folder,
         ),
+        test=quality(scores, truth, chosen.threshold) if test else None,
+        by_kind=by_kind(scores, truth, [pair.kind for pair in measured], chosen.threshold),
     )
     written = asdict(report) | {"folder": str(folder)}
     (folder / "training.json").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")

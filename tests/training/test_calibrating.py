@@ -10,7 +10,7 @@ from gcmem.training.calibrating import (
     quality,
     smallest_threshold,
 )
-from gcmem.training.evaluate import reliability, renew_card
+from gcmem.training.evaluate import reliability, renew_card, table
 from gcmem.training.pairs import LabelledPair
 
 
@@ -70,7 +70,7 @@ def test_calibration_reports_what_the_threshold_gives() -> None:
         LabelledPair("a", "b", "supersedes" if is_positive else "neither", "k", "a")
         for is_positive in positive
     ]
-    fit = calibrate_logits(logits, pairs, precision=0.8, false_positive_rate=1.0)
+    fit = calibrate_logits(logits, pairs, precision=0.8)
     scores = probabilities(logits, fit.temperature)[:, 0]
     reported = scores >= fit.threshold
     assert fit.calibration.precision == pytest.approx(positive[reported].mean())
@@ -100,3 +100,17 @@ def test_the_tables_of_a_card_are_put_between_its_marks(tmp_path) -> None:
     assert "| new |" in text
     assert text.startswith("# Card\n")
     assert text.endswith("limits\n")
+
+
+def test_the_tables_give_the_reliability_of_each_source_in_one_row() -> None:
+    row = {"from": 0.8, "support": 4, "mean_score": 0.9, "true": 0.75}
+    result = {
+        "detector": "d",
+        "threshold": 0.5,
+        "pairs": 4,
+        "sources": {},
+        "kinds": [],
+        "reliability": [],
+        "reliability_by_source": {"beside": [row]},
+    }
+    assert "| beside | - | - | - | - | 0.90 / 0.75 (4) |" in table(result)

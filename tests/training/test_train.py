@@ -14,6 +14,8 @@ from transformers import BertConfig, BertModel  # noqa: E402
 
 from gcmem.detectors import load_detector  # noqa: E402
 from gcmem.detectors.bundled import BundledDetector  # noqa: E402
+from gcmem.detectors.calibration import CalibrationWarning  # noqa: E402
+from gcmem.detectors.gate import Gate  # noqa: E402
 from gcmem.onnx_model import WEIGHTS  # noqa: E402
 from gcmem.training import LabelledPair, train, write_pairs  # noqa: E402
 from gcmem.training.export import INPUTS, export_encoder, load_encoder  # noqa: E402
@@ -88,7 +90,28 @@ def test_training_gives_a_detector_that_can_be_loaded(trained, pairs) -> None:
     scores = detector.score([(pair.older, pair.newer) for pair in pairs if pair.split == "dev"])
     truth = np.array([pair.label == "supersedes" for pair in pairs if pair.split == "dev"])
     assert ((scores >= detector.threshold) == truth).mean() > 0.9
-    assert detector.gate is None
+
+
+def test_a_trained_detector_has_the_gate_and_the_biases_of_the_weights_that_ship(trained) -> None:
+    report, _ = trained
+    own = json.loads((report.folder / "config.json").read_text())
+    shipped = json.loads((WEIGHTS / "config.json").read_text())
+    assert own["gate"] == shipped["gate"]
+    assert own["biases"] == shipped["biases"]
+    assert BundledDetector(report.folder).gate is Gate.default()
+
+
+def test_test_pairs_are_measured_by_kind_and_a_missed_precision_only_warns(
+    tiny_base, pairs, tmp_path
+) -> None:
+    tested = [replace(pair, split="test", kind="later") for pair in pairs[:10]]
+    same = [replace(pair, older="a", newer="b") for pair in pairs[10:]]
+    with pytest.warns(CalibrationWarning):
+        report = train(same + tested, tmp_path, base=tiny_base, epochs=1, precision=1.0)
+    assert report.test is not None
+    assert report.test.n == 10
+    assert list(report.by_kind) == ["later"]
+    assert report.by_kind["later"]["pairs"] == 10
 
 
 def test_the_report_is_written_and_the_int8_scores_agree(trained) -> None:
@@ -157,6 +180,7 @@ def test_without_dev_pairs_whole_attributes_are_set_aside(tiny_base, pairs, tmp_
         ({"epochs": 0}, "epochs"),
         ({"batch_size": 0}, "batch_size"),
         ({"precision": 1.2}, "precision"),
+        ({"learning_rate": -1.0}, "learning_rate"),
         ({"base": "no/such/folder"}, "base"),
     ],
 )

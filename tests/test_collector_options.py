@@ -1,0 +1,78 @@
+"""What a collector makes of its options: rules given once, errors that name the option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gcmem import Collector, Memory, load_detector
+from gcmem.detectors import ExplicitDetector
+
+LANGUAGES = [
+    Memory("Speaks French.", "2026-01-01", id="french", key="speaks"),
+    Memory("Speaks German.", "2026-02-01", id="german", key="speaks"),
+]
+
+
+@pytest.mark.parametrize(
+    "collector",
+    [
+        lambda: Collector(ExplicitDetector(multi_valued=["speaks"])),
+        lambda: Collector(load_detector("explicit", multi_valued=["speaks"])),
+        lambda: Collector("explicit", explicit=ExplicitDetector(multi_valued=["speaks"])),
+    ],
+)
+def test_values_that_add_up_are_kept_wherever_the_rule_was_given(collector: Any) -> None:
+    kept = collector().collect("", LANGUAGES)
+    assert [memory.id for memory in kept] == ["french", "german"]
+
+
+def test_without_the_rule_the_newer_value_of_a_slot_replaces_the_older() -> None:
+    assert [memory.id for memory in Collector("explicit").collect("", LANGUAGES)] == ["german"]
+
+
+def test_rules_given_twice_and_differently_are_an_error() -> None:
+    rules = ExplicitDetector(multi_valued=["speaks"])
+    with pytest.raises(ValueError, match=r"explicit and detector are both .* Give the rules once"):
+        Collector(rules, explicit=ExplicitDetector(multi_valued=["likes"]))
+    assert Collector(rules, explicit=rules).explicit == rules
+
+
+@pytest.mark.parametrize("keys", ["speaks", [1]])
+def test_multi_valued_is_no_single_text(keys: Any) -> None:
+    with pytest.raises(TypeError, match=r"multi_valued must be a collection of keys .*, got "):
+        ExplicitDetector(multi_valued=keys)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error", "message"),
+    [
+        ("explicit", "rules", TypeError, "explicit must be an ExplicitDetector or None"),
+        ("threshold", "0.5", TypeError, "threshold must be a number or None, got '0.5'"),
+        ("threshold", 2, ValueError, "threshold must be above 0 and at most 1, got 2"),
+        ("deadline", "1", TypeError, "deadline must be a number or None, got '1'"),
+        ("deadline", -1, ValueError, "deadline must be at least 0 seconds"),
+        ("max_pairs", "3", TypeError, "max_pairs must be a whole number"),
+        ("max_pairs", 2.5, TypeError, "max_pairs must be a whole number"),
+        ("max_pairs", -1, ValueError, "max_pairs must be at least 0, got -1"),
+        ("cache", "", ValueError, "cache must be the path of a SQLite file, got an empty text"),
+        ("detector", "", ValueError, "name must be .* got an empty text"),
+    ],
+)
+def test_an_option_that_will_not_do_is_named(
+    option: str, value: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Collector(**{"detector": "explicit", option: value})
+
+
+def test_a_time_to_read_as_of_is_named_in_its_error() -> None:
+    with pytest.raises(ValueError, match=r"as_of must be .*, got the text 'yesterday'"):
+        Collector("explicit").collect("", LANGUAGES, as_of="yesterday")
+
+
+@pytest.mark.parametrize("name", ["bundel", "Bundled", "explict"])
+def test_a_misspelt_detector_is_not_looked_for_in_the_network(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"got '{name}'; did you mean"):
+        load_detector(name)
