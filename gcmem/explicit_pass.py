@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gcmem.collection import Conflict, Shadow
-from gcmem.detectors.explicit import ExplicitDetector, normalise
+from gcmem.detectors.explicit import ExplicitDetector, named_by_model, normalise
 from gcmem.dominance import BoolMatrix, Dominance, explicit_links
 from gcmem.memory import Memory
 from gcmem.scope_outcome import ScopeOutcome, why_undecided
@@ -60,7 +60,7 @@ def apply_explicit(
 
 
 def _slots(memories: Sequence[Memory]) -> tuple[BoolMatrix, BoolMatrix]:
-    """Give the pairs that fill one slot, and those that fill two different ones."""
+    """Give the pairs that fill one slot, and those that surely fill two different ones."""
     codes: dict[str, int] = {}
     slot = np.array(
         [-1 if m.key is None else codes.setdefault(normalise(m.key), len(codes)) for m in memories],
@@ -68,4 +68,5 @@ def _slots(memories: Sequence[Memory]) -> tuple[BoolMatrix, BoolMatrix]:
     )
     both = (slot >= 0)[:, None] & (slot >= 0)[None, :]
     equal = slot[:, None] == slot[None, :]
-    return both & equal, both & ~equal
+    sure = ~np.array([named_by_model(memory) for memory in memories], dtype=bool)
+    return both & equal, both & ~equal & sure[:, None] & sure[None, :]

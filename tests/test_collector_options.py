@@ -8,6 +8,7 @@ import pytest
 
 from gcmem import Collector, Memory, load_detector
 from gcmem.detectors import ExplicitDetector
+from tests.support import ScriptedDetector
 
 LANGUAGES = [
     Memory("Speaks French.", "2026-01-01", id="french", key="speaks"),
@@ -30,6 +31,25 @@ def test_values_that_add_up_are_kept_wherever_the_rule_was_given(collector: Any)
 
 def test_without_the_rule_the_newer_value_of_a_slot_replaces_the_older() -> None:
     assert [memory.id for memory in Collector("explicit").collect("", LANGUAGES)] == ["german"]
+
+
+def _moved(**metadata: str) -> list[Memory]:
+    return [
+        Memory("Ann lives in Ulm.", "2026-01-01", id="old", key="ann/home city", metadata=metadata),
+        Memory("Ann moved to Kiel.", "2026-02-01", id="new", key="ann/residence"),
+    ]
+
+
+def test_two_names_that_a_model_chose_may_be_one_slot_and_the_detector_judges() -> None:
+    detector = ScriptedDetector(lambda _older, _newer: 1.0)
+    found = Collector(detector, gate=False).collect("", _moved(slot_source="model"))
+    assert [memory.id for memory in found] == ["new"]
+
+
+def test_two_keys_that_the_user_gave_are_two_slots() -> None:
+    detector = ScriptedDetector(lambda _older, _newer: 1.0)
+    found = Collector(detector, gate=False).collect("", _moved())
+    assert [memory.id for memory in found] == ["old", "new"]
 
 
 def test_rules_given_twice_and_differently_are_an_error() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,11 @@ class ExplicitVerdict:
     reason: str
 
 
+SLOT_SOURCE: Final = "slot_source"
+NAMED_BY_MODEL: Final = "model"
+"""What the metadata of a memory says under SLOT_SOURCE where a model named its slot."""
+
+
 @dataclass(frozen=True)
 class ExplicitDetector:
     """Decides a pair by links and slots alone.
@@ -34,6 +40,9 @@ class ExplicitDetector:
     A memory that names another in ``supersedes`` replaces it. Two memories with the same ``key``
     and another ``value`` are in conflict; with the same value they are not, whatever their words
     say. A key without a value means that the text is the value. Everything else has no verdict.
+
+    Two different keys are two slots, except where a model named one of them (`SlotAnnotator`): it
+    may have named one slot twice, so the pair has no verdict.
 
     Args:
         multi_valued: Keys whose values add up ("speaks", "likes") and never replace each other.
@@ -68,6 +77,8 @@ class ExplicitDetector:
         if older.key is None or newer.key is None:
             return None
         if normalise(older.key) != normalise(newer.key):
+            if named_by_model(older) or named_by_model(newer):
+                return None
             return ExplicitVerdict(conflict=False, reason="different slots")
         reason = f"slot {older.key}"
         if any(normalise(older.key) == normalise(key) for key in self.multi_valued):
@@ -83,6 +94,11 @@ class ExplicitDetector:
 def normalise(text: str) -> str:
     """Fold case, width and white space, so that equal names compare equal."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def named_by_model(memory: Memory) -> bool:
+    """Whether a model named the slot of a memory."""
+    return memory.metadata.get(SLOT_SOURCE) == NAMED_BY_MODEL
 
 
 def _value(memory: Memory) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from gcmem.detectors.asking import Reading
 from gcmem.detectors.chat import Prompt, Reply
-from gcmem.detectors.explicit import normalise
+from gcmem.detectors.explicit import NAMED_BY_MODEL, SLOT_SOURCE, normalise
 from gcmem.detectors.quoting import DATA_RULE, as_number, json_answers, quoted
 from gcmem.memory import Memory, Scope
 
@@ -67,12 +67,15 @@ class Slot:
     def metadata(self) -> dict[str, str]:
         """What to store with the memory, for `Memory` and both adapters to read.
 
-        A single-valued slot has "key" and "value", which the explicit rules compare. A
-        multi-valued one has "slot" and "value", which they do not: its values never replace each
-        other, and other detectors still judge it.
+        A single-valued slot has "key" and "value", which the explicit rules compare, and
+        "slot_source", which tells them that a model named it: two names then need not be two slots
+        ("home city", "residence"), and the detector judges such pairs. A multi-valued one has
+        "slot" and "value", which the rules do not compare: its values never replace each other,
+        and other detectors still judge it.
         """
-        name = "key" if self.cardinality == "single" else "slot"
-        return {name: self.key, "value": self.value}
+        if self.cardinality == "multi":
+            return {"slot": self.key, "value": self.value}
+        return {"key": self.key, "value": self.value, SLOT_SOURCE: NAMED_BY_MODEL}
 
 
 @dataclass(frozen=True)

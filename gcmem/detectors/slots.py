@@ -26,7 +26,8 @@ class SlotAnnotator:
     At read time the explicit rules then compare slots, with no model call: the calls grow with
     the number of memories and not with the pairs of every question. A memory that holds several
     facts, or tells of the past, plans or guesses, gets no slot and is left to the detector, so
-    that no rule removes what a slot cannot express.
+    that no rule removes what a slot cannot express. Memories with two different names that a model
+    chose are left to the detector as well: one slot may have got two names.
 
     The names of slots form a vocabulary per scope, which is shown to the model and grows only
     where nothing in it fits; so one preference does not scatter over many keys. Memories of

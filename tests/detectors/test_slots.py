@@ -48,7 +48,7 @@ def answer(**entry: Any) -> str:
 def test_a_single_valued_slot_becomes_key_and_value() -> None:
     (memory,) = SlotAnnotator(Indexer()).annotate([Memory("Ann's City is  ULM.", 1, id="a")])
     assert (memory.key, memory.value) == ("ann/city", "ulm")
-    assert memory.metadata == {"key": "ann/city", "value": "ulm"}
+    assert memory.metadata == {"key": "ann/city", "value": "ulm", "slot_source": "model"}
     assert (memory.text, memory.id) == ("Ann's City is  ULM.", "a")
 
 
