@@ -7,7 +7,6 @@ ratio of at least 0.8.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from random import Random
 from statistics import median
@@ -17,6 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import results
+from benchmarks.options import Parser
 from gcmem.detectors.bundled import BundledDetector
 from gcmem.onnx_model import OnnxTextModel, load_tokenizer, padded_batches
 from gcmem.training.minimal_pairs import minimal_pairs
@@ -25,13 +25,11 @@ AIM = 0.8
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks detector-speed", description=__doc__
-    )
+    parser = Parser("detector-speed", __doc__, trials=("--pairs", "--repeats"))
     parser.add_argument("--pairs", type=int, default=2_000, help="pairs in one repeat")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seed", type=int, default=7)
-    chosen = parser.parse_args(arguments)
+    chosen, started = parser.read(arguments)
     for name in ("pairs", "repeats"):
         if getattr(chosen, name) < 1:
             parser.error(f"--{name} must be at least 1")
@@ -40,13 +38,15 @@ def main(arguments: list[str]) -> None:
     detector = BundledDetector()
     figures = measure(detector, pairs, repeats=chosen.repeats)
     config = {"pairs": len(pairs), "repeats": chosen.repeats, "detector": detector.name}
-    path = results.write("detector-speed", config=config, results=figures, seed=chosen.seed)
+    path = results.write(
+        "detector-speed", config=config, results=figures, seed=chosen.seed, run=started
+    )
     Console().print(
         f"ratio {figures['ratio']:.2f} (aim {AIM}): detector "
         f"{figures['detector pairs per second']:.0f}, onnxruntime "
         f"{figures['onnxruntime pairs per second']:.0f} pairs per second"
     )
-    print(f"figures: {path.name}")
+    print(f"figures: {results.shown(path)}")
 
 
 def measure(

@@ -7,12 +7,14 @@ that was stale. "explicit" reads metadata, of which these chunks have none: it s
 Degraded: the oracle misses a chosen share of the pairs (mean of several draws), with STM and in the
 bag of facts. One newer chunk is all that can outdate the old ones here (M = 1), so no second
 verdict makes up for a missed one. With ``--llm-url`` and ``--llm-model`` a language model reads
-what is left of the first instances (STM on), see `benchmarks.mutation.language_reader`.
+what is left of the first instances (STM on), see `benchmarks.mutation.language_reader`; and then
+``--detectors`` also takes "llm" and "cascade", see `benchmarks.mutation.judges`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
@@ -20,7 +22,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.mutation import experiment, language_reader, report
+from benchmarks import language_model
+from benchmarks.mutation import experiment, judges, language_reader, report
 from benchmarks.mutation.candidates import Candidates
 from benchmarks.mutation.experiment import Condition, Row
 from benchmarks.mutation.methods import Method, StateOracle, collecting, oracle, standard
@@ -54,9 +57,17 @@ def pairs_of(candidates: Candidates, *, limit: int = _PAIRS_EACH) -> Labelled:
 
 
 def judge_pairs(detector: Detector, labelled: Labelled) -> dict[str, int]:
-    """Count what a detector says about labelled pairs; no verdict is no conflict."""
+    """Count what a detector says about labelled pairs; no verdict is no conflict.
+
+    Pairs on which it fails have no verdict, as in a collection that keeps on errors.
+    """
     pairs = list(labelled)
-    scores = np.nan_to_num(detector.score(pairs)) if pairs else np.array([])
+    try:
+        given = detector.score(pairs) if pairs else np.array([])
+    except Exception as error:  # noqa: BLE001  (counted and printed; a long run goes on)
+        print(f"{detector.name}: {len(pairs)} pairs without verdict: {error}")
+        given = np.full(len(pairs), np.nan)
+    scores = np.nan_to_num(given)
     said = scores >= detector.threshold
     truth = np.array(list(labelled.values()), dtype=bool)
     return {
@@ -64,6 +75,7 @@ def judge_pairs(detector: Detector, labelled: Labelled) -> dict[str, int]:
         "conflicts": int(truth.sum()),
         "said": int(said.sum()),
         "pairs": len(pairs),
+        "without verdict": int(np.isnan(given).sum()),
     }
 
 
@@ -73,6 +85,7 @@ def pair_figures(counts: Sequence[Mapping[str, int]]) -> dict[str, float | None]
         "pair precision": round(total["found"] / total["said"], 4) if total["said"] else None,
         "pair recall": round(total["found"] / max(total["conflicts"], 1), 4),
         "pairs": total["pairs"],
+        "pairs without verdict": total["without verdict"],
     }
 
 
@@ -105,17 +118,19 @@ def degraded(frozen: Sequence[Candidates], *, title: str) -> list[dict[str, floa
 
 
 def main(arguments: list[str]) -> None:
-    parser = experiment.parser("detectors", __doc__)
+    trials = ("--detectors", "--k", "--recent", "--ungated")
+    parser = experiment.parser("detectors", __doc__, trials=trials)
+    experiment.add_retrieval_options(parser)
+    judges.add_options(parser)
     parser.set_defaults(wordings=["behaviour", "said"])
     parser.add_argument("--ungated", action="store_true", help="also without the gate (slow)")
     language_reader.add_options(parser, methods=("standard", "bundled", "oracle"))
-    chosen = parser.parse_args(arguments)
+    chosen, started = experiment.read(parser, arguments)
     conditions = [Condition("STM on", chosen.k, chosen.recent), Condition("bag of facts", None)]
-    judges = experiment.collectors(
-        chosen.detectors, verdicts=chosen.verdicts, ungated=chosen.ungated
-    )
-    methods = methods_for(judges)
-    reader = language_reader.chosen_reader(parser, chosen, methods)
+    chat = language_model.chosen_model(parser, chosen)
+    collectors = judges.chosen_judges(parser, chosen, chat, ungated=chosen.ungated)
+    methods = methods_for(collectors)
+    reader = language_reader.chosen_reader(parser, chosen, methods, chat)
     made = experiment.sets(chosen)
     holdings = report.show_sets(made)
     found: dict[str, Any] = {}
@@ -123,7 +138,7 @@ def main(arguments: list[str]) -> None:
         frozen = experiment.freeze(instances, conditions, title=title)
         candidates = frozen["STM on"]
         found[title] = {
-            "detectors": compare(candidates, judges, title=title),
+            "detectors": compare(candidates, collectors, title=title),
             "degraded": {
                 name: degraded(every, title=f"{title}, {name}, degraded")
                 for name, every in frozen.items()
@@ -133,36 +148,37 @@ def main(arguments: list[str]) -> None:
             for name, figures in reader.figures(candidates, methods, title=title).items():
                 found[title]["detectors"][name] |= figures
         show(title, found[title])
-    experiment.write(
+    path = experiment.write(
         "detectors",
         chosen,
-        judges=judges,
+        judges=collectors,
         figures={"sets": holdings, "figures": found},
         reader=reader,
+        run=started,
     )
-    draw(found)
+    draw(found, path)
 
 
-def methods_for(judges: Mapping[str, Collector]) -> dict[str, Method]:
+def methods_for(collectors: Mapping[str, Collector]) -> dict[str, Method]:
     """Nothing removed, every detector, and the oracle."""
     return {
         "standard": standard,
-        **{name: collecting(judge) for name, judge in judges.items()},
+        **{name: collecting(judge) for name, judge in collectors.items()},
         "oracle": oracle(),
     }
 
 
 def compare(
-    frozen: Sequence[Candidates], judges: Mapping[str, Collector], *, title: str
+    frozen: Sequence[Candidates], collectors: Mapping[str, Collector], *, title: str
 ) -> dict[str, Any]:
     """Pairs, memories and accuracy for every detector, the oracle included."""
-    rows = experiment.run(frozen, methods_for(judges), title=title)
+    rows = experiment.run(frozen, methods_for(collectors), title=title)
     samples = [pairs_of(candidates) for candidates in frozen]
     outcome: dict[str, Any] = {}
     for name, found in rows.items():
         outcome[name] = memory_figures(frozen, found)
-        if name in judges and "," not in name:  # variants of one detector score pairs alike
-            detector = judges[name].detector
+        if name in collectors and "," not in name:  # variants of one detector score pairs alike
+            detector = collectors[name].detector
             counts = [judge_pairs(detector, sample) for sample in samples]
         elif name == "oracle":
             counts = [
@@ -195,7 +211,7 @@ def show(title: str, found: Mapping[str, Any]) -> None:
     console.print(table)
 
 
-def draw(found: Mapping[str, Any]) -> None:
+def draw(found: Mapping[str, Any], numbers: Path) -> None:
     """CR-Acc over recall, with the detectors where they lie."""
     drawn = report.axes(len(found))
     if drawn is None:
@@ -216,4 +232,4 @@ def draw(found: Mapping[str, Any]) -> None:
         panel.set(title=title, xlabel="recall of conflicting pairs", ylabel="CR-Acc (majority)")
         panel.set_ylim(-0.03, 1.03)
     grid[0][0].legend(fontsize="small")
-    report.save(figure, "detectors")
+    report.save(figure, numbers)

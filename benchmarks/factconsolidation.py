@@ -28,11 +28,11 @@ The file is for measuring only; nothing was chosen on it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import language_model, results
+from benchmarks import language_model, options, results
 from benchmarks.fact_ledger import FiledFacts
 from benchmarks.fact_reading import ExtractiveReader, Fact, Gold, Task, Truth, read_tasks
 from benchmarks.fact_searches import Room, Search, fill_store, searches
 from benchmarks.fact_tally import FIGURES, Tally
+from benchmarks.results import Run
 from gcmem import Collector
 from gcmem.detectors.base import Detector
 from gcmem.encoder import SentenceEncoder
@@ -143,14 +144,11 @@ def run(
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks factconsolidation",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    trials = ("--hops", "--questions other than 40", "--k", "--fetch-k")
+    parser = options.Parser("factconsolidation", __doc__, trials=trials)
     parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=["6k", "32k"])
     parser.add_argument("--hops", nargs="+", choices=HOPS, default=list(HOPS))
-    parser.add_argument("--questions", type=int, default=None, help="only the first N")
+    parser.add_argument("--questions", type=options.count(), default=None, help="only the first N")
     parser.add_argument(
         "--ledger-lengths",
         nargs="*",
@@ -163,10 +161,10 @@ def main(arguments: list[str]) -> None:
         action="store_true",
         help="keep the tasks of the file of an earlier run with the same settings",
     )
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--fetch-k", type=int, default=40)
+    parser.add_argument("--k", type=options.count(), default=10)
+    parser.add_argument("--fetch-k", type=options.count(), default=40)
     language_model.add_options(parser)
-    chosen = parser.parse_args(arguments)
+    chosen, started = parser.read(arguments)
     if chosen.fetch_k < chosen.k:
         parser.error(f"--fetch-k must be at least --k={chosen.k}, got {chosen.fetch_k}")
     chat = language_model.chosen_model(parser, chosen)
@@ -178,7 +176,9 @@ def main(arguments: list[str]) -> None:
         "detector": collector.detector.name,
         "threshold": collector.threshold,
     }
-    kept = earlier_rows(config) if chosen.add else []
+    kept: list[dict[str, Any]] = []
+    if chosen.add:
+        kept, started = earlier_rows(config, started)
     rows = run(
         tasks,
         room=Room(chosen.k, chosen.fetch_k),
@@ -187,19 +187,21 @@ def main(arguments: list[str]) -> None:
         hops=chosen.hops,
         filed_lengths=chosen.ledger_lengths,
         answerer=None if chat is None else answerer_with(chat),
-        done=lambda rows: print_and_write(completed(kept, rows), config),
+        done=lambda rows: print_and_write(completed(kept, rows), config, started),
     )
     if not rows:
         raise SystemExit(f"no task of {chosen.lengths} and {chosen.hops} in {path.name}")
 
 
-def earlier_rows(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def earlier_rows(config: Mapping[str, Any], started: Run) -> tuple[list[dict[str, Any]], Run]:
     """The rows of the file that lies there, of a run with these settings on any tasks.
+
+    Also gives the run with the commands of both; none where that of the earlier one is not known.
 
     Raises:
         SystemExit: There is no file, or it was made with other settings.
     """
-    path = results.FOLDER / "factconsolidation.json"
+    path = results.file_of("factconsolidation", started)
     if not path.exists():
         msg = "--add: there are no figures of an earlier run."
         raise SystemExit(msg)
@@ -211,8 +213,9 @@ def earlier_rows(config: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"this one {config[name]!r}."
             )
             raise SystemExit(msg)
-    rows: list[dict[str, Any]] = content["results"]
-    return rows
+    earlier = content.get("command")
+    both = None if earlier is None else f"{earlier} && {started.command}"
+    return content["results"], replace(started, command=both)
 
 
 def completed(
@@ -224,7 +227,7 @@ def completed(
     return sorted(every, key=lambda row: (HOPS.index(row["hops"]), LENGTHS.index(row["length"])))
 
 
-def print_and_write(rows: Sequence[dict[str, Any]], config: dict[str, Any]) -> None:
+def print_and_write(rows: Sequence[dict[str, Any]], config: dict[str, Any], started: Run) -> None:
     """Show what has been measured so far, and keep it, so that a stopped run loses little."""
     shown = [name for name in FIGURES if any(row[name]["of"] for row in rows)]
     table = Table(title="FactConsolidation: share (of how many)")
@@ -238,8 +241,10 @@ def print_and_write(rows: Sequence[dict[str, Any]], config: dict[str, Any]) -> N
         "lengths": list(dict.fromkeys(row["length"] for row in rows)),
         "hops": list(dict.fromkeys(row["hops"] for row in rows)),
     }
-    path = results.write("factconsolidation", config={**config, **tasks}, results=list(rows))
-    print(f"figures: {path.relative_to(path.parents[2])}")
+    path = results.write(
+        "factconsolidation", config={**config, **tasks}, results=list(rows), run=started
+    )
+    print(f"figures: {results.shown(path)}")
 
 
 def _cell(figure: dict[str, Any]) -> str:

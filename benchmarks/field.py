@@ -8,7 +8,6 @@ key in its metadata that only its own application can name (``meter``).
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections import defaultdict
@@ -20,8 +19,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import results
-from gcmem import Collector, Memory, load_detector
+from benchmarks import options, results
+from gcmem import Collector, Memory
 from gcmem.mapping import MetadataMapping
 
 Case = dict[str, Any]
@@ -153,14 +152,18 @@ def _shares(counts: dict[str, int]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks field", description=__doc__)
-    parser.add_argument("--detector", default="bundled", help="name for load_detector")
-    parser.add_argument("--threshold", type=float, default=None)
-    chosen = parser.parse_args(arguments)
-    cases = read_cases()
-    collector = Collector(
-        load_detector(chosen.detector), threshold=chosen.threshold, tie_breaker="seq"
+    parser = options.Parser("field", __doc__, trials=("--detector", "--threshold"))
+    parser.add_argument(
+        "--detector", default="bundled", help="name for load_detector; another needs --output"
     )
+    parser.add_argument(
+        "--threshold", type=options.threshold, default=None, help="needs --output as well"
+    )
+    chosen, started = parser.read(arguments)
+    as_published = chosen.detector == "bundled" and chosen.threshold is None
+    detector = parser.detector("--detector", chosen.detector)
+    cases = read_cases()
+    collector = Collector(detector, threshold=chosen.threshold, tie_breaker="seq")
     ours = f"gcmem ({chosen.detector})"
     methods = {
         "keep everything": keep_everything,
@@ -171,9 +174,12 @@ def main(arguments: list[str]) -> None:
     }
     outcome = run(methods, cases)
     show(outcome, kinds_of=ours)
+    if not as_published and started.output is None:
+        print("no figures written: another detector or threshold than published needs --output")
+        return
     config = {"detector": collector.detector.name, "threshold": collector.threshold}
-    path = results.write("field", config=config, results=outcome)
-    print(f"figures: {path.relative_to(path.parents[2])}")
+    path = results.write("field", config=config, results=outcome, run=started)
+    print(f"figures: {results.shown(path)}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ split "dev".
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -23,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import results
+from benchmarks import options, results
 from gcmem import Collector, Memory, load_detector
 from gcmem.detectors.base import Calibration, ScoreArray, TextPair
 from gcmem.encoder import SentenceEncoder
@@ -167,18 +166,23 @@ def _is_of(family: Family, memory: Memory) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks head-lookup", description=__doc__)
+    trials = ("--split dev", "--families", "--distractors", "--repeats", "--k", "--without-model")
+    parser = options.Parser("head-lookup", __doc__, trials=trials)
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--families", type=int, default=None, help="only so many attributes")
-    parser.add_argument("--distractors", type=int, default=4000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument(
+        "--families", type=options.count(), default=None, help="only so many attributes"
+    )
+    parser.add_argument("--distractors", type=options.count(least=0), default=4000)
+    parser.add_argument("--repeats", type=options.count(), default=3)
+    parser.add_argument("--k", type=options.count(), default=5)
     parser.add_argument("--without-model", action="store_true", help="leave the bundled model out")
     parser.add_argument("--seed", type=int, default=7)
-    chosen = parser.parse_args(arguments)
+    chosen, started = parser.read(arguments)
     every = read_families()
     families = [f for f in every if f.split == chosen.split][: chosen.families]
     others = [text for f in every if f.split == "train" for text in f.statements()]
+    if chosen.distractors > len(others):
+        parser.error(f"--distractors must be at most {len(others)}, got {chosen.distractors}")
     distractors = Random(chosen.seed).sample(others, chosen.distractors)
     encoder = SentenceEncoder(cache_size=40_000)
     rows: dict[str, list[dict[str, float]]] = {}
@@ -214,8 +218,10 @@ def main(arguments: list[str]) -> None:
         "k": chosen.k,
         "repeats": chosen.repeats,
     }
-    path = results.write("head_lookup", config=config, results=outcome, seed=chosen.seed)
-    print(f"{config}\nfigures: {path.relative_to(path.parents[2])}")
+    path = results.write(
+        "head_lookup", config=config, results=outcome, seed=chosen.seed, run=started
+    )
+    print(f"{config}\nfigures: {results.shown(path)}")
 
 
 def show(outcome: dict[str, dict[str, float]]) -> None:

@@ -8,7 +8,6 @@ time) and became development data when their misses were worked on.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import results
+from benchmarks.options import Parser
 from gcmem.history import asks_about_past
 
 DATA = Path(__file__).parent / "data" / "history_questions.jsonl"
@@ -54,9 +54,7 @@ def measure(recognise: Callable[[Question], bool], rows: list[Question]) -> dict
 
 
 def main(arguments: list[str]) -> None:
-    argparse.ArgumentParser(prog="python -m benchmarks history", description=__doc__).parse_args(
-        arguments
-    )
+    _, started = Parser("history", __doc__).read(arguments)
     recognisers: dict[str, Callable[[Question], bool]] = {
         "gcmem.history": lambda row: asks_about_past(row["query"], today=row["today"]),
         "keywords": lambda row: _KEYWORDS.search(row["query"]) is not None,
@@ -78,5 +76,5 @@ def main(arguments: list[str]) -> None:
     tested = outcome["gcmem.history, test"]
     for kind in ("missed", "mistaken"):
         console.print(f"{kind} in test: {'; '.join(tested[kind]) or 'none'}", highlight=False)
-    path = results.write("history", config={"data": DATA.name}, results=outcome)
-    print(f"figures: {path.relative_to(path.parents[2])}")
+    path = results.write("history", config={"data": DATA.name}, results=outcome, run=started)
+    print(f"figures: {results.shown(path)}")

@@ -12,20 +12,21 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.options import Parser
 from gcmem.detectors.chat import Reply, read_reply
 from gcmem.detectors.quoting import DATA_RULE, quoted
 
 _MOST_TOKENS: Final = 512
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Add the options that name an endpoint."""
-    parser.add_argument(
+    parser.add_place(
         "--llm-url",
-        default=None,
+        "URL",
         help="OpenAI-compatible, such as http://127.0.0.1:8080/v1; the key is OPENAI_API_KEY",
     )
-    parser.add_argument("--llm-model", default=None)
+    parser.add_argument("--llm-model", default=None, metavar="NAME")
 
 
 def chosen_model(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Any | None:

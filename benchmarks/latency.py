@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import language_model, results
+from benchmarks import language_model, options, results
 from benchmarks.costs import judge, stores
 from benchmarks.costs.child import in_fresh_process
 from benchmarks.costs.row import Bounds
@@ -43,29 +43,8 @@ STORES = (1_000, 100_000)
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks latency",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--repeats", type=int, default=3, help="sets per row, at most")
-    parser.add_argument(
-        "--row-seconds", type=float, default=10, help="a row begins no further set after so long"
-    )
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--words", type=int, nargs="*", default=LENGTHS)
-    parser.add_argument("--whole", type=int, default=25_000, help="pairs that gcmem judges in full")
-    parser.add_argument("--sample", type=int, default=1_000, help="pairs that time the model")
-    parser.add_argument("--stores", type=int, nargs="*", default=STORES, help="records in a store")
-    parser.add_argument("--store-seconds", type=float, default=90, help="to fill one store")
-    parser.add_argument("--questions", type=int, default=8, help="asked of each store")
-    parser.add_argument("--llm-calls", type=int, default=24, help="of an LLM judge, per set")
-    language_model.add_options(parser)
-    parser.add_argument("--seed", type=int, default=7)
-    chosen = parser.parse_args(arguments)
-    for name in ("repeats", "sample", "questions", "llm_calls"):
-        if getattr(chosen, name) < 1:
-            parser.error(f"--{name.replace('_', '-')} must be at least 1")
+    parser = _parser()
+    chosen, started = parser.read(arguments)
     chat = language_model.chosen_model(parser, chosen)
     detector = load_detector("bundled")
     config = {
@@ -75,7 +54,7 @@ def main(arguments: list[str]) -> None:
     found: dict[str, Any] = {"rows": []}
 
     def keep() -> None:
-        results.write("latency", config=config, results=found, seed=chosen.seed)
+        results.write("latency", config=config, results=found, seed=chosen.seed, run=started)
 
     grid = [(k, words) for words in chosen.words for k in chosen.sizes]
     for k, words in track(grid, description="latency: rows"):
@@ -103,7 +82,36 @@ def main(arguments: list[str]) -> None:
         )
         keep()
         show_judge(found["LLM judge"])
-    print(f"figures: {(results.FOLDER / 'latency.json').name}")
+    print(f"figures: {results.shown(results.file_of('latency', started))}")
+
+
+def _parser() -> options.Parser:
+    trials = ("--repeats", "--row-seconds", "--sizes", "--words", "--whole", "--sample", "--stores")
+    made = options.Parser("latency", __doc__, trials=(*trials, "--questions"))
+    many = options.count()
+    made.add_argument("--repeats", type=many, default=3, help="sets per row, at most")
+    made.add_argument(
+        "--row-seconds",
+        type=options.seconds,
+        default=10,
+        help="a row begins no further set after so long",
+    )
+    made.add_argument("--sizes", type=options.count(least=2), nargs="*", default=SIZES)
+    made.add_argument("--words", type=many, nargs="*", default=LENGTHS)
+    made.add_argument(
+        "--whole",
+        type=options.count(least=0),
+        default=25_000,
+        help="pairs that gcmem judges in full",
+    )
+    made.add_argument("--sample", type=many, default=1_000, help="pairs that time the model")
+    made.add_argument("--stores", type=many, nargs="*", default=STORES, help="records in a store")
+    made.add_argument("--store-seconds", type=options.seconds, default=90, help="to fill one store")
+    made.add_argument("--questions", type=many, default=8, help="asked of each store")
+    made.add_argument("--llm-calls", type=many, default=24, help="of an LLM judge, per set")
+    language_model.add_options(made)
+    made.add_argument("--seed", type=int, default=7)
+    return made
 
 
 def row(k: int, words: int, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -163,8 +171,8 @@ def show_stores(found: dict[str, Any]) -> None:
 
 def show_judge(rows: list[dict[str, Any]]) -> None:
     table = Table(title="An LLM judge of every pair, against gcmem (cold) on the same set")
-    columns = ("k", "words", "pairs judged", "pairs unjudged", "model calls")
-    columns += ("input tokens", "output tokens", "times gcmem")
+    judged = ("k", "words", "pairs judged", "pairs unjudged", "model calls")
+    columns = (*judged, "input tokens", "output tokens", "times gcmem")
     for column in columns:
         table.add_column(column, justify="right")
     for found in rows:

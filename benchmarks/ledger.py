@@ -9,8 +9,6 @@ loaded together.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import random
 import sqlite3
 import statistics
@@ -21,72 +19,64 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from gcmem._version import __version__
+from benchmarks import options, results
 from gcmem.precedents import LifecyclePolicy, PrecedentLedger
 
-RESULTS = Path(__file__).with_name("results") / "ledger.json"
 SCOPE = ("bench",)
 VALUES_PER_KEY = 10  # one Active, the others archived: the records of a key that changed its mind
 LOAD_BATCH = 5_000
 UPDATE_BATCH = 1_000
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+PAPER = {
+    "records": 1_000_000,
+    "append_query_us": 4006,
+    "query_us": 0.301,
+    "update_ms_per_1000": 0.513,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
     """Measure, print a table and write the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks ledger", description=__doc__)
-    parser.add_argument("--records", type=int, nargs="+", default=[1_000, 100_000, 1_000_000])
-    parser.add_argument("--queries", type=int, default=2_000, help="queries per measurement")
-    parser.add_argument("--scans", type=int, default=20, help="queries of the scanned list")
-    parser.add_argument("--single", type=int, default=200, help="observe() calls one at a time")
-    parser.add_argument("--batches", type=int, default=5, help="observe_many() calls of 1,000")
+    trials = ("--records", "--queries", "--scans", "--single", "--batches")
+    parser = options.Parser("ledger", __doc__, trials=trials)
+    many = options.count()
+    parser.add_argument("--records", type=many, nargs="+", default=[1_000, 100_000, 1_000_000])
+    parser.add_argument("--queries", type=many, default=2_000, help="queries per measurement")
+    parser.add_argument("--scans", type=many, default=20, help="queries of the scanned list")
+    parser.add_argument("--single", type=many, default=200, help="observe() calls one at a time")
+    parser.add_argument("--batches", type=many, default=5, help="observe_many() calls of 1,000")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--output", type=Path, default=RESULTS)
-    options = parser.parse_args(argv)
+    chosen, started = parser.read(arguments)
     rows: list[dict[str, Any]] = []
     console = Console()
-    for records in options.records:
+    for records in chosen.records:
         with Progress(console=console, transient=True) as progress:
-            rows.append(measure_list(records, options))
+            rows.append(measure_list(records, chosen))
             rows += [
-                measure_ledger(storage, records, options, progress)
+                measure_ledger(storage, records, chosen, progress)
                 for storage in ("memory", "sqlite file")
             ]
         console.print(as_table(rows[-3:]))
-        write(rows, options)  # after each size, so that an interrupted run keeps what it has
-    console.print(f"written to {options.output}")
-
-
-def write(rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    report = {
-        "what": "cost of the precedent ledger by number of records (microseconds, CPU and wall)",
-        "config": {
-            **{name: value for name, value in vars(options).items() if name != "output"},
-            "values_per_key": VALUES_PER_KEY,
-            "update_batch": UPDATE_BATCH,
-            "policy": LifecyclePolicy().describe(),
-        },
-        "versions": {
-            "gcmem": __version__,
-            "python": platform.python_version(),
-            "sqlite": sqlite3.sqlite_version,
-            "sqlalchemy": sqlalchemy.__version__,
-            "machine": platform.machine(),
-        },
-        "paper": {
-            "records": 1_000_000,
-            "append_query_us": 4006,
-            "query_us": 0.301,
-            "update_ms_per_1000": 0.513,
-        },
-        "rows": rows,
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(report, indent=2, default=str) + "\n")
+        # After each size, so that an interrupted run keeps what it has.
+        path = results.write(
+            "ledger",
+            config={
+                **{name: value for name, value in vars(chosen).items() if name != "seed"},
+                "values_per_key": VALUES_PER_KEY,
+                "update_batch": UPDATE_BATCH,
+                "policy": LifecyclePolicy().describe(),
+                "sqlite": sqlite3.sqlite_version,
+            },
+            results={"paper": PAPER, "rows": rows},
+            seed=chosen.seed,
+            run=started,
+        )
+    console.print(f"figures: {results.shown(path)}")
 
 
 def timed(calls: Sequence[Callable[[], Any]], per_call: int = 1) -> dict[str, float]:
@@ -111,18 +101,18 @@ def names(records: int) -> tuple[int, Callable[[int], tuple[str, str]]]:
     return keys, lambda number: (f"key {number // each}", f"value {number % each}")
 
 
-def measure_list(records: int, options: argparse.Namespace) -> dict[str, Any]:
+def measure_list(records: int, chosen: argparse.Namespace) -> dict[str, Any]:
     """The append-only baseline: append to a list, scan all of it for a key."""
     keys, record = names(records)
     memory = [record(number) for number in range(records)]
-    rng = random.Random(options.seed)
-    wanted = [f"key {rng.randrange(keys)}" for _ in range(options.scans)]
+    rng = random.Random(chosen.seed)
+    wanted = [f"key {rng.randrange(keys)}" for _ in range(chosen.scans)]
     return {
         "store": "append-only list, scanned",
         "records": records,
         "query": timed([partial(scan, memory, key) for key in wanted]),
         "update_batched": timed(
-            [partial(memory.extend, [("key 0", "value")] * UPDATE_BATCH)] * options.batches,
+            [partial(memory.extend, [("key 0", "value")] * UPDATE_BATCH)] * chosen.batches,
             UPDATE_BATCH,
         ),
     }
@@ -133,12 +123,12 @@ def scan(memory: list[tuple[str, str]], key: str) -> list[str]:
 
 
 def measure_ledger(
-    storage: str, records: int, options: argparse.Namespace, progress: Progress
+    storage: str, records: int, chosen: argparse.Namespace, progress: Progress
 ) -> dict[str, Any]:
     """The ledger, filled with as many precedents."""
     step = progress.add_task(f"{storage}: loading {records:,} records", total=records)
     keys, record = names(records)
-    rng = random.Random(options.seed)
+    rng = random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         url = "sqlite://" if storage == "memory" else f"sqlite:///{path}"
@@ -150,12 +140,12 @@ def measure_ledger(
                 progress.advance(step, stop - start)
             loaded = time.perf_counter() - begin
             progress.update(step, description=f"{storage}: queries and updates", total=None)
-            wanted = [f"key {rng.randrange(keys)}" for _ in range(options.queries)]
+            wanted = [f"key {rng.randrange(keys)}" for _ in range(chosen.queries)]
             assert len(ledger.active(SCOPE, keys=wanted[0])) == 1
             query = timed([partial(ledger.active, SCOPE, keys=key) for key in wanted])
             restated = [
                 [(f"key {rng.randrange(keys)}", "value 0") for _ in range(UPDATE_BATCH)]
-                for _ in range(options.batches)
+                for _ in range(chosen.batches)
             ]
             batched = timed(
                 [partial(ledger.observe_many, batch, scope=SCOPE) for batch in restated],
@@ -164,7 +154,7 @@ def measure_ledger(
             single = timed(
                 [
                     partial(ledger.observe, key, "value 1", scope=SCOPE)
-                    for key in wanted[: options.single]
+                    for key in wanted[: chosen.single]
                 ]
             )
         row = {
@@ -197,7 +187,3 @@ def as_table(rows: Sequence[dict[str, Any]]) -> Table:
         ]
         table.add_row(row["store"], *figures)
     return table
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,6 @@ statements that are still shown; over-deletion the share of statements that shou
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import results
+from benchmarks import options, results
 from gcmem import Collector, Memory, load_detector
 from gcmem.training.corpus_files import Group, read_groups
 
@@ -100,14 +99,15 @@ def measure(streams: list[Stream], collector: Collector) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks streams", description=__doc__)
+    trials = ("--split dev", "--count", "--groups", "--no-gate")
+    parser = options.Parser("streams", __doc__, trials=trials)
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--groups", type=int, default=8)
-    parser.add_argument("--thresholds", type=float, nargs="*", default=[])
+    parser.add_argument("--count", type=options.count(), default=20, help="streams")
+    parser.add_argument("--groups", type=options.count(), default=8, help="in each stream")
+    parser.add_argument("--thresholds", type=options.threshold, nargs="*", default=[])
     parser.add_argument("--no-gate", action="store_true")
     parser.add_argument("--seed", type=int, default=5)
-    chosen = parser.parse_args(arguments)
+    chosen, started = parser.read(arguments)
     streams = make_streams(
         chosen.split, count=chosen.count, groups_each=chosen.groups, seed=chosen.seed
     )
@@ -145,5 +145,6 @@ def main(arguments: list[str]) -> None:
         },
         results=rows,
         seed=chosen.seed,
+        run=started,
     )
-    print(f"figures: {path.relative_to(path.parents[2])}")
+    print(f"figures: {results.shown(path)}")

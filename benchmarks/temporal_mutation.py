@@ -13,37 +13,45 @@ cache.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any, Final
 
-from benchmarks.mutation import experiment, language_reader, report
+from benchmarks import language_model
+from benchmarks.mutation import experiment, judges, language_reader, report
 from benchmarks.mutation.experiment import Condition
 from benchmarks.mutation.methods import methods_for
+from benchmarks.options import Parser
+from benchmarks.results import Run
 
 READ: Final = ("standard", "timestamp re-rank", "GC-Mem, bundled", "GC-Mem, oracle")
 
 
 def main(arguments: list[str]) -> None:
-    parser = experiment.parser("temporal-mutation", __doc__)
-    parser.set_defaults(sizes=["medium", "large"])
+    trials = ("--detectors", "--k", "--recent")
+    parser = experiment.parser("temporal-mutation", __doc__, trials=trials)
+    experiment.add_retrieval_options(parser)
+    judges.add_options(parser)
     language_reader.add_options(parser, methods=READ)
-    chosen = parser.parse_args(arguments)
+    chosen, started = experiment.read(parser, arguments)
     conditions = [
         Condition("STM on", chosen.k, chosen.recent),
         Condition("STM off", chosen.k),
     ]
-    play(parser, chosen, "temporal_mutation", conditions)
+    play(parser, chosen, "temporal_mutation", conditions, started)
 
 
 def play(
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     chosen: argparse.Namespace,
     name: str,
-    conditions: list[Condition],
+    conditions: Sequence[Condition],
+    started: Run,
 ) -> None:
     """Run every method under the conditions; print, write and draw what comes out."""
-    judges = experiment.collectors(chosen.detectors, verdicts=chosen.verdicts)
-    methods = methods_for(judges)
-    reader = language_reader.chosen_reader(parser, chosen, methods)
+    chat = language_model.chosen_model(parser, chosen)
+    collectors = judges.chosen_judges(parser, chosen, chat)
+    methods = methods_for(collectors)
+    reader = language_reader.chosen_reader(parser, chosen, methods, chat)
     made = experiment.sets(chosen)
     holdings = report.show_sets(made)
     found: dict[str, dict[str, Any]] = {}
@@ -59,14 +67,15 @@ def play(
                 for method, figures in read.items():
                     found[title][condition][method]["all"] |= figures
             report.show_methods(heading, found[title][condition])
-    experiment.write(
+    path = experiment.write(
         name,
         chosen,
-        judges=judges,
+        judges=collectors,
         figures={"sets": holdings, "methods": found},
         reader=reader,
+        run=started,
         conditions=[condition.name for condition in conditions],
     )
     last = list(found)[-1]
     panels = {f"{last}, {condition}": rows for condition, rows in found[last].items()}
-    report.draw_ratios(name, panels)
+    report.draw_ratios(path, panels)

@@ -15,6 +15,7 @@ majority reader follows from the theorem and cannot test it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any, Final
@@ -109,9 +110,10 @@ def second_theorem(frozen: Sequence[Candidates]) -> list[dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> None:
-    parser = experiment.parser("theory", __doc__)
+    parser = experiment.parser("theory", __doc__, trials=("--k", "--recent"))
     parser.set_defaults(sizes=["medium", "large"])
-    chosen = parser.parse_args(arguments)
+    experiment.add_retrieval_options(parser)
+    chosen, started = experiment.read(parser, arguments)
     first = first_theorem(chosen, chosen.instances or 48)
     instances = [i for found in experiment.sets(chosen).values() for i in found]
     condition = Condition("STM on", chosen.k, chosen.recent)
@@ -120,10 +122,14 @@ def main(arguments: list[str]) -> None:
     for name, rows in outcome.items():
         show(name, rows)
     path = results.write(
-        "theory", config=experiment.config(chosen), results=outcome, seed=chosen.seed
+        "theory",
+        config=experiment.config(chosen),
+        results=outcome,
+        seed=chosen.seed,
+        run=started,
     )
-    print(f"figures: {path.name}")
-    draw(outcome)
+    print(f"figures: {results.shown(path)}")
+    draw(outcome, path)
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -138,7 +144,7 @@ def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     Console().print(table)
 
 
-def draw(outcome: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def draw(outcome: Mapping[str, Sequence[Mapping[str, Any]]], numbers: Path) -> None:
     drawn = report.axes(2)
     if drawn is None:
         return
@@ -157,4 +163,4 @@ def draw(outcome: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     two.set(title="Theorem 2", xlabel="stale chunks beside one valid one", ylabel="share")
     for panel in (one, two):
         panel.legend(fontsize="small")
-    report.save(figure, "theory")
+    report.save(figure, numbers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.drift import measures, report
 from benchmarks.drift.experiment import SWEEPS, compare, sweep
 from benchmarks.drift.methods import HALF_LIFE, METHODS, SLIDING
@@ -27,7 +26,7 @@ from gcmem import LifecyclePolicy
 
 
 def main(arguments: list[str]) -> None:
-    chosen = _parser().parse_args(arguments)
+    chosen, started = _parser().read(arguments)
     console = Console()
     if not console.is_terminal:
         console = Console(width=130)
@@ -58,13 +57,13 @@ def main(arguments: list[str]) -> None:
         "policy": LifecyclePolicy().describe(),
         "methods": list(METHODS),
     }
-    path = results.write("drift", config=config, results=figures, seed=chosen.seed)
+    path = results.write("drift", config=config, results=figures, seed=chosen.seed, run=started)
     written = [path]
     if report.draw(path.with_suffix(".png"), figures["settings"]):
         written.append(path.with_suffix(".png"))
     else:
         print('no figure: matplotlib is missing (pip install "gcmem[bench]")')
-    print("figures:", ", ".join(str(file.relative_to(file.parents[2])) for file in written))
+    print("figures:", ", ".join(results.shown(file) for file in written))
 
 
 def run(
@@ -89,20 +88,15 @@ def run(
     return {"settings": compared, "sweeps": swept}
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks drift",
-        description="TEPA's drift experiments; what is assumed stands in benchmarks/drift.",
+def _parser() -> options.Parser:
+    parser = options.Parser(
+        "drift",
+        "TEPA's drift experiments; what is assumed stands in benchmarks/drift.",
+        trials=("--seeds", "--settings", "--sweeps", "--sweep-seeds"),
     )
-    parser.add_argument("--seeds", type=_count, default=50)
+    parser.add_argument("--seeds", type=options.count(), default=50)
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--sweeps", nargs="*", choices=list(SWEEPS), default=list(SWEEPS))
-    parser.add_argument("--sweep-seeds", type=_count, default=25, help="at most --seeds")
+    parser.add_argument("--sweep-seeds", type=options.count(), default=25, help="at most --seeds")
     parser.add_argument("--seed", type=int, default=7, help="the first seed")
     return parser
-
-
-def _count(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number

@@ -7,19 +7,27 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from rich.progress import track
 
 from benchmarks import results
+from benchmarks.mutation import judges as judging
 from benchmarks.mutation.candidates import Candidates, Store, new_client
-from benchmarks.mutation.instances import DISTRACTORS, SIZES, Instance, make_instances
+from benchmarks.mutation.instances import (
+    DISTRACTORS,
+    SIZES,
+    Instance,
+    make_instances,
+    most_distractors,
+)
 from benchmarks.mutation.language_reader import LanguageReader
 from benchmarks.mutation.methods import Method
 from benchmarks.mutation.reading import measure, summary
-from gcmem import Collector, load_detector
-from gcmem.detectors import SQLiteVerdictCache
-from gcmem.detectors.cache import MemoryVerdictCache
+from benchmarks.options import Parser, count
+from benchmarks.results import Run
+from gcmem import Collector
 from langchain_gcmem.embeddings import BundledEmbeddings
 
 Row = dict[str, float]
@@ -81,52 +89,36 @@ def summaries(frozen: Sequence[Candidates], rows: Mapping[str, list[Row]]) -> di
     }
 
 
-def collectors(
-    names: Sequence[str], *, verdicts: str | None = None, ungated: bool = False
-) -> dict[str, Collector]:
-    """Collectors by detector; those of one detector share their verdicts.
-
-    Errors of a detector are counted, not raised. A model also runs as the paper's Phi_T to the
-    letter (whole chunks, dropped) and, where wanted, without its gate.
+def parser(name: str, purpose: str | None, *, trials: Sequence[str] = ()) -> Parser:
+    """Give the options that all commands of this family have: those of the instances.
 
     Args:
-        names: For `load_detector`.
-        verdicts: File that keeps verdicts between runs, or None.
-        ungated: Whether to add the variant without a gate.
+        name: Of the command.
+        purpose: What it measures.
+        trials: Further options that make a run other than the published one.
     """
-    cache = MemoryVerdictCache() if verdicts is None else SQLiteVerdictCache(verdicts)
-    made: dict[str, Collector] = {}
-    for name in names:
-        detector = load_detector(name)
-        made[name] = Collector(detector, cache=cache, on_error="keep")
-        if name != "explicit":
-            made[f"{name}, whole chunks"] = Collector(
-                detector, granularity="chunk", on_conflict="drop", cache=cache, on_error="keep"
-            )
-            if ungated:
-                made[f"{name}, no gate"] = Collector(
-                    detector, gate=False, cache=cache, on_error="keep"
-                )
-    return made
-
-
-def parser(name: str, purpose: str | None) -> argparse.ArgumentParser:
-    """The options that all commands of this family have."""
-    made = argparse.ArgumentParser(
-        prog=f"python -m benchmarks {name}",
-        description=purpose,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    trials = ("--sizes", "--instances", "--wordings", "--distractors", *trials)
+    made = Parser(name, purpose, trials=trials)
     made.add_argument("--sizes", nargs="+", choices=tuple(SIZES), default=["medium"])
-    made.add_argument("--instances", type=int, help="only so many of each set")
+    made.add_argument("--instances", type=count(), help="only so many of each set")
     made.add_argument("--wordings", nargs="+", choices=("behaviour", "said"), default=["behaviour"])
-    made.add_argument("--detectors", nargs="+", default=["explicit", "bundled"])
-    made.add_argument("--distractors", type=int, default=DISTRACTORS)
-    made.add_argument("--k", type=int, default=10)
-    made.add_argument("--recent", type=int, default=10, help="chunks in short-term memory")
-    made.add_argument("--verdicts", help="file that keeps verdicts between runs; times are warm")
+    made.add_argument("--distractors", type=count(least=0), default=DISTRACTORS)
     made.add_argument("--seed", type=int, default=11)
     return made
+
+
+def add_retrieval_options(parser: Parser) -> None:
+    """Add the options of a retrieval that does not give everything."""
+    parser.add_argument("--k", type=count(), default=10)
+    parser.add_argument("--recent", type=count(), default=10, help="chunks in short-term memory")
+
+
+def read(parser: Parser, arguments: Sequence[str]) -> tuple[argparse.Namespace, Run]:
+    """Read the options; more distractors than there are end the run here."""
+    chosen, started = parser.read(arguments)
+    if chosen.distractors > (most := most_distractors()):
+        parser.error(f"--distractors must be at most {most}, got {chosen.distractors}")
+    return chosen, started
 
 
 def sets(chosen: argparse.Namespace) -> dict[str, list[Instance]]:
@@ -146,11 +138,11 @@ def sets(chosen: argparse.Namespace) -> dict[str, list[Instance]]:
 def config(chosen: argparse.Namespace) -> dict[str, Any]:
     """What to write down of the options; those of a language model only where one reads."""
     left_out = {"seed", "verdicts", "llm_url", "llm_answers", "llm_default_methods"}
-    reads = getattr(chosen, "llm_model", None) is not None
+    asked = getattr(chosen, "llm_model", None) is not None
     return {
         name: value
         for name, value in vars(chosen).items()
-        if name not in left_out and (reads or not name.startswith("llm_"))
+        if name not in left_out and (asked or not name.startswith("llm_"))
     }
 
 
@@ -161,8 +153,9 @@ def write(
     judges: Mapping[str, Collector],
     figures: Mapping[str, Any],
     reader: LanguageReader | None,
+    run: Run,
     **further: Any,
-) -> None:
+) -> Path:
     """Write what came out, with the options and the detectors that it came from.
 
     Args:
@@ -171,13 +164,19 @@ def write(
         judges: The detectors, by the name that the figures call them.
         figures: What came out.
         reader: The language model that read along, if one did; what it cost is written too.
+        run: The command line, and the file for the figures.
         further: Settings that are no options.
     """
     used = {key: judge.detector.name for key, judge in judges.items()}
+    asked: dict[str, Any] = {} if reader is None else {"LLM": reader.costs()}
+    if spent := judging.costs(judges):
+        asked["LLM as judge"] = spent
     path = results.write(
         name,
         config={**config(chosen), **further, "judges": used},
-        results={**figures, **({} if reader is None else {"LLM": reader.costs()})},
+        results={**figures, **asked},
         seed=chosen.seed,
+        run=run,
     )
-    print(f"figures: {path.name}")
+    print(f"figures: {results.shown(path)}")
+    return path

@@ -156,10 +156,20 @@ def _wordings(
 
 def _distractors(family: Family, count: int, others: Sequence[Family], random: Random) -> list[str]:
     """Of the same attribute's surroundings first (they are the hard ones), then of others."""
-    own = [*family.compatible, *family.past, *family.other_entity, *family.nonfactual]
+    own = _surroundings(family)
     near = random.sample(own, min(count, len(own)))
     chosen = random.sample(list(others), count - len(near))
     return near + [random.choice(other.compatible) for other in chosen]
+
+
+def most_distractors() -> int:
+    """How many distractors there are for every attribute."""
+    families = held_out_families()
+    return min(len(_surroundings(family)) for family in families) + len(families) - 1
+
+
+def _surroundings(family: Family) -> list[str]:
+    return [*family.compatible, *family.past, *family.other_entity, *family.nonfactual]
 
 
 def leakage(instances: Sequence[Instance]) -> dict[str, float]:

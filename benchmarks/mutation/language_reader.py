@@ -20,7 +20,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any, Final, Literal, get_args
 
@@ -33,6 +32,7 @@ from benchmarks.mutation.candidates import Candidates
 from benchmarks.mutation.instances import Chunk, Instance
 from benchmarks.mutation.methods import Method
 from benchmarks.mutation.reading import interval
+from benchmarks.options import Parser, count
 
 Answer = Literal["old", "new", "distractor", "unclear", "error"]
 Mode = Literal["forced", "allow-unclear"]
@@ -182,7 +182,7 @@ def summary(answers: Sequence[Answer], baseline: Sequence[Answer] | None) -> dic
     return found
 
 
-def add_options(parser: argparse.ArgumentParser, *, methods: Sequence[str]) -> None:
+def add_options(parser: Parser, *, methods: Sequence[str]) -> None:
     """Add the options of a reading with a language model.
 
     Args:
@@ -190,24 +190,21 @@ def add_options(parser: argparse.ArgumentParser, *, methods: Sequence[str]) -> N
         methods: Those that it reads with unless others are chosen, as far as the run has them.
     """
     language_model.add_options(parser)
-    parser.add_argument("--llm-instances", type=int, default=12, help="first N per condition")
+    parser.add_argument("--llm-instances", type=count(), default=12, help="first N per condition")
     parser.add_argument("--llm-methods", nargs="+", default=None, help=f"default: {methods}")
     parser.add_argument("--llm-dates", action="store_true", help="show it the statements' days")
-    parser.add_argument("--llm-answers", type=Path, help="file that keeps answers between runs")
+    parser.add_place("--llm-answers", "FILE", help="keeps answers between runs")
     parser.set_defaults(llm_default_methods=methods)
 
 
 def chosen_reader(
-    parser: argparse.ArgumentParser, chosen: argparse.Namespace, methods: Mapping[str, Method]
+    parser: Parser, chosen: argparse.Namespace, methods: Mapping[str, Method], chat: Any | None
 ) -> LanguageReader | None:
     """Give the reader that was chosen, or None; what does not fit ends the run here."""
     wanted = chosen.llm_methods or [name for name in chosen.llm_default_methods if name in methods]
     unknown = [name for name in wanted if name not in methods]
     if unknown:
         parser.error(f"--llm-methods: no method {unknown[0]!r}; allowed are {list(methods)}")
-    if chosen.llm_instances < 1:
-        parser.error(f"--llm-instances must be at least 1, got {chosen.llm_instances}")
-    chat = language_model.chosen_model(parser, chosen)
     if chat is None:
         return None
     answers = Answers(chosen.llm_model, chosen.llm_answers)

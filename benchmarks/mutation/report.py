@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import pictures, results
+from benchmarks import pictures
 from benchmarks.mutation.instances import Instance, leakage
 
 _DRAWN = {
@@ -144,16 +145,15 @@ def axes(columns: int) -> tuple[Any, Any] | None:
     return plt.subplots(1, columns, figsize=(5 * columns, 3.8), squeeze=False)
 
 
-def save(figure: Any, name: str) -> None:
-    """Write a figure beside the numbers."""
-    results.FOLDER.mkdir(exist_ok=True)
-    path = results.FOLDER / f"{name}.png"
+def save(figure: Any, numbers: Path) -> None:
+    """Write a figure beside the file of the numbers."""
+    path = numbers.with_suffix(".png")
     figure.tight_layout()
     pictures.save(figure, path)
     print(f"figure: {path.name}")
 
 
-def draw_ratios(name: str, panels: Mapping[str, Mapping[str, Any]]) -> None:
+def draw_ratios(numbers: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
     """CR-Acc over N:M, one panel per condition."""
     drawn = axes(len(panels))
     if drawn is None:
@@ -174,4 +174,4 @@ def draw_ratios(name: str, panels: Mapping[str, Mapping[str, Any]]) -> None:
         panel.set(title=title, xlabel="old : new", ylabel="CR-Acc (majority reader)")
         panel.set_ylim(-0.03, 1.03)
     grid[0][0].legend()
-    save(figure, name)
+    save(figure, numbers)

@@ -1,8 +1,7 @@
-"""The command line of the comparison with peers."""
+"""The command line of the comparison with peers, and what it says of itself."""
 
 from __future__ import annotations
 
-import argparse
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import results
+from benchmarks import options, results
 from benchmarks.language_model import add_options
 from benchmarks.peers import environments
 from benchmarks.peers.adapters.serving import complete
@@ -24,6 +23,13 @@ from gcmem import Collector, Memory, load_detector
 from gcmem.detectors import LLMDetector
 
 OURS = "gcmem"
+PURPOSE = """The field cases and the streams through gcmem and through other tools, in one run.
+
+Every tool has its documented defaults. Packages from PyPI run in environments of their own:
+--prepare makes them below --environments; without it they are listed as not run. With --llm-url
+and --llm-model, every tool that can use a language model runs once more with it, and the figures
+are those of peers_llm.
+"""
 _WARM_UP = [
     Memory("The pier is closed.", "2026-01-01", id="a"),
     Memory("The pier is open again.", "2026-01-02", id="b"),
@@ -141,14 +147,17 @@ def show(outcome: dict[str, Any], *, console: Console) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks peers")
-    parser.add_argument("--environments", type=Path, default=None, metavar="DIR")
+    parser = options.Parser("peers", PURPOSE, trials=("--cases", "--streams"))
+    parser.add_place("--environments", "DIR", help="holds the environments of the packages")
     parser.add_argument("--prepare", action="store_true", help="make the environments, and end")
     add_options(parser)
-    parser.add_argument("--cases", type=int, default=0, help="a sample of the field cases; 0: all")
-    parser.add_argument("--streams", type=int, default=20, help="how many; 0: none")
+    at_least_none = options.count(least=0)
+    parser.add_argument(
+        "--cases", type=at_least_none, default=0, help="a sample of the field cases; 0: all"
+    )
+    parser.add_argument("--streams", type=at_least_none, default=20, help="how many; 0: none")
     parser.add_argument("--seed", type=int, default=5)
-    chosen = parser.parse_args(arguments)
+    chosen, started = parser.read(arguments)
     if (chosen.llm_url is None) != (chosen.llm_model is None):
         parser.error("--llm-url and --llm-model go together")
     if chosen.prepare:
@@ -177,5 +186,5 @@ def main(arguments: list[str]) -> None:
         "detector": load_detector("bundled").name,
     }
     name = "peers" if llm is None else "peers_llm"
-    path = results.write(name, config=config, results=outcome, seed=chosen.seed)
-    print(f"figures: {path.relative_to(path.parents[2])}")
+    path = results.write(name, config=config, results=outcome, seed=chosen.seed, run=started)
+    print(f"figures: {results.shown(path)}")

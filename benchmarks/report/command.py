@@ -15,6 +15,7 @@ from benchmarks.report.overview import CLAIMS, overview
 from benchmarks.report.reading import (
     Contents,
     MissingFieldError,
+    command_of,
     made_from,
     other_weights,
     read,
@@ -98,6 +99,8 @@ def _block(name: str, contents: Contents, folder: Path, seen_from: Path) -> str:
     if name not in contents:
         return ""
     text = made_from(name, contents, TABLES[name])
+    if (command := command_of(contents[name])) is not None:
+        text += f"\nMade by `{command}`.\n"
     picture = folder / f"{name}.png"
     if picture.exists():
         text += f"\n![{CLAIMS[name].title}]({os.path.relpath(picture, seen_from)})\n"

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table; the first column is set left, the others right."""
     lines = [columns, ["---", *("---:" for _ in columns[1:])], *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines) + "\n"
+    return "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines) + "\n"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Give a text that cannot end its cell."""
     return text.replace("|", r"\|").replace("\n", " ")
 
 

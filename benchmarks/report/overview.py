@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.report.markdown import percent, slug
-from benchmarks.report.reading import Content, Contents, made_from
+from benchmarks.report.markdown import cell, percent, slug
+from benchmarks.report.reading import Content, Contents, command_of, made_from
 from benchmarks.report.tables.collecting import ours_of, shipped_row
+from benchmarks.report.tables.costs import faster
 from benchmarks.report.tables.facts import LEDGER, RETRIEVER, by_task
 from benchmarks.report.tables.mutation import BUNDLED
 
@@ -19,7 +20,7 @@ class Claim:
 
     Attributes:
         title: Name in the overview.
-        command: After ``python -m benchmarks``.
+        command: After ``python -m benchmarks``; for files that do not tell their own.
         headline: Sentence from its file.
         section: Heading in benchmarks/README.md, where it is not the title.
     """
@@ -156,10 +157,11 @@ def _drift(content: Content) -> str:
 
 
 def _ledger(content: Content) -> str:
-    most = max(row["records"] for row in content["rows"])
+    rows = content["results"]["rows"]
+    most = max(row["records"] for row in rows)
     costs = ", ".join(
         f"{row['store']} {row['query']['wall_median_us']:,.1f}"
-        for row in content["rows"]
+        for row in rows
         if row["records"] == most
     )
     return f"microseconds of a query at {most:,} records: {costs}"
@@ -170,22 +172,30 @@ def _latency(content: Content) -> str:
     shortest = min(row["words"] for row in rows)
     row = max((row for row in rows if row["words"] == shortest), key=lambda row: row["k"])
     return (
-        f"k = {row['k']}: **{row['cold is faster by']:.1f}x** faster than judging every pair, "
-        f"{row['warm is faster by']:.0f}x once verdicts are cached"
+        f"k = {row['k']}: **{faster(row, 'cold', 1)}** faster than judging every pair, "
+        f"{faster(row, 'warm', 0)} once verdicts are cached"
+        f"{' (~: scaled up from a sample)' if row['extrapolated'] else ''}"
     )
 
 
 _PEERS: Final = "Other tools on the same inputs"
 CLAIMS: Final = {
     "field": Claim("Cases that users reported", "field", _field),
-    "peers": Claim(_PEERS, "peers", _peers),
-    "peers_llm": Claim("The same with an LLM", "peers --llm-url …", _peers, _PEERS),
-    "streams": Claim("Long streams full of lookalikes", "streams", _streams),
+    "peers": Claim(_PEERS, "peers --environments DIR", _peers),
+    "peers_llm": Claim(
+        "The same with an LLM",
+        "peers --environments DIR --llm-url URL --llm-model NAME",
+        _peers,
+        _PEERS,
+    ),
+    "streams": Claim(
+        "Long streams full of lookalikes", "streams --thresholds .3 .4 .6 .7 .8", _streams
+    ),
     "detectors": Claim("What the detectors find", "detectors", _detectors),
     "temporal_mutation": Claim("N old statements, M new ones", "temporal-mutation", _mutation),
     "bag_of_facts": Claim("Everything in the context", "bag-of-facts", _mutation),
     "theory": Claim("Both theorems of GC-Mem", "theory", _theory),
-    "factconsolidation": Claim("FactConsolidation", "factconsolidation", _facts),
+    "factconsolidation": Claim("FactConsolidation", "factconsolidation --questions 40", _facts),
     "head_lookup": Claim("Head look-up", "head-lookup", _head_lookup),
     "history": Claim("Questions about the past", "history", _history),
     "drift": Claim("A world that changes in secret", "drift", _drift),
@@ -203,10 +213,16 @@ def overview(contents: Contents, *, details: str) -> str:
     """
     rows = [
         f"| [{claim.title}]({details}#{slug(claim.heading)}) "
-        f"| {made_from(name, contents, claim.headline)} | `{claim.command}` |\n"
+        f"| {made_from(name, contents, claim.headline)} "
+        f"| `{_command(contents[name], claim)}` |\n"
         for name, claim in CLAIMS.items()
         if name in contents
     ]
     return "| experiment | what came out | `python -m benchmarks` |\n|---|---|---|\n" + "".join(
         rows
     )
+
+
+def _command(content: Content, claim: Claim) -> str:
+    own = command_of(content)
+    return claim.command if own is None else cell(own.removeprefix("python -m benchmarks "))

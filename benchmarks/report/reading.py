@@ -20,10 +20,24 @@ def read(folder: Path, names: Mapping[str, Any]) -> dict[str, Content]:
     """Read those of the named files that there are."""
     paths = {name: folder / f"{name}.json" for name in names}
     return {
-        name: json.loads(path.read_text(encoding="utf-8"))
+        name: _with_results(json.loads(path.read_text(encoding="utf-8")))
         for name, path in paths.items()
         if path.exists()
     }
+
+
+def _with_results(content: Content) -> Content:
+    """Put what is measured where every file has it now; one of the ledger had it at the top."""
+    if "results" in content:
+        return content
+    measured = {name: content[name] for name in ("paper", "rows")}
+    return {**{k: v for k, v in content.items() if k not in measured}, "results": measured}
+
+
+def command_of(content: Content) -> str | None:
+    """Give the command line that made a file, or None where it does not tell."""
+    command: str | None = content.get("command")
+    return command
 
 
 def made_from(name: str, contents: Contents, make: Callable[[Content], Made]) -> Made:

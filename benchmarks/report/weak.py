@@ -213,10 +213,10 @@ def _latency(content: Content) -> str | None:
 
 
 def _ledger(content: Content) -> str | None:
-    paper = content["paper"]
+    paper = content["results"]["paper"]
     slower = {
         row["store"]: row["query"]["wall_median_us"]
-        for row in content["rows"]
+        for row in content["results"]["rows"]
         if row["store"].startswith("ledger") and row["records"] == paper["records"]
     }
     if not any(cost > paper["query_us"] for cost in slower.values()):

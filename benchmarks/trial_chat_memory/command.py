@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,6 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks import language_model, results
+from benchmarks.options import Parser
+from benchmarks.results import Run
 from benchmarks.trial_chat_memory.script import TURNS, Turn, as_text, judge
 from benchmarks.trial_chat_memory.surfaces import INSTRUCTION, SCOPE, SURFACES, Surface, opened
 from benchmarks.trial_chat_memory.watching import WatchedExtractor, WatchedModel, items_of
@@ -27,18 +28,16 @@ VOCABULARY: Final = {"home city": "where somebody lives", "favourite drink": "wh
 
 def main(arguments: list[str]) -> None:
     """Read the options and play."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks trial-chat-memory", description=__doc__
-    )
+    parser = Parser("trial-chat-memory", __doc__, trials=("--surfaces",))
     language_model.add_options(parser)
     parser.add_argument(
         "--surfaces", nargs="+", choices=list(SURFACES), default=list(SURFACES), metavar="NAME"
     )
-    chosen = parser.parse_args(arguments)
+    chosen, started = parser.read(arguments)
     model = language_model.chosen_model(parser, chosen)
     if model is None:
         parser.error("--llm-url and --llm-model are needed: this is a trial with a real model")
-    run(model, chosen.llm_model, surfaces=chosen.surfaces)
+    run(model, chosen.llm_model, surfaces=chosen.surfaces, started=started)
 
 
 def run(
@@ -48,6 +47,7 @@ def run(
     surfaces: Sequence[str] = tuple(SURFACES),
     detector: Detector | None = None,
     console: Console | None = None,
+    started: Run = Run(),  # noqa: B008  (immutable)
 ) -> dict[str, Any]:
     """Play the conversation through memories over one chat model, and write what happened.
 
@@ -57,6 +57,7 @@ def run(
         surfaces: Which memories.
         detector: Kappa of the ConflictExtractor; None is the bundled one.
         console: Where to print.
+        started: The command line, and the file for the figures.
     """
     shown = console or Console()
     found: dict[str, Any] = {}
@@ -68,6 +69,7 @@ def run(
             "trial_chat_memory",
             config={"model": name, "instruction": INSTRUCTION, "turns": len(TURNS)},
             results=found,
+            run=started,
         )
     shown.print(_summary(found))
     shown.print(f"written to {path}")

@@ -223,6 +223,5 @@ def _ledger() -> dict[str, Any]:
     paper = {"records": 1_000_000, "append_query_us": 4006, "query_us": 0.301}
     return {
         "config": {"update_batch": 1_000},
-        "paper": paper | {"update_ms_per_1000": 0.513},
-        "rows": rows,
+        "results": {"paper": paper | {"update_ms_per_1000": 0.513}, "rows": rows},
     }

@@ -197,6 +197,20 @@ def test_a_run_can_be_added_to_an_earlier_one_with_the_same_settings(shared: Pat
     factconsolidation.main([*once, "--hops", "single", "--add"])
     written = json.loads((results.FOLDER / "factconsolidation.json").read_text())
     assert [row["hops"] for row in written["results"]] == ["single"] * 4 + ["multi"] * 4
+    own = "python -m benchmarks factconsolidation --lengths 6k --questions 1 --ledger-lengths"
+    assert written["command"] == f"{own} --hops multi && {own} --hops single --add"
+
+
+def test_a_run_added_to_one_whose_command_is_not_known_has_none_either(shared: Path) -> None:
+    once = ["--lengths", "6k", "--questions", "1", "--ledger-lengths", "--hops"]
+    output = shared / "trial.json"
+    factconsolidation.main([*once, "multi", "--output", str(output)])
+    content = json.loads(output.read_text())
+    del content["command"]
+    output.write_text(json.dumps(content))
+    factconsolidation.main([*once, "single", "--add", "--output", str(output)])
+    assert json.loads(output.read_text())["command"] is None
+    assert not (results.FOLDER / "factconsolidation.json").exists()
 
 
 def test_figures_of_other_settings_are_not_mixed(shared: Path) -> None:

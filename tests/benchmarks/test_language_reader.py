@@ -244,7 +244,7 @@ def test_its_figures_stand_beside_those_of_the_other_readers(
     ("options", "message"),
     [
         (["--llm-methods", "magic"], "no method 'magic'; allowed are ['standard'"),
-        (["--llm-instances", "0"], "--llm-instances must be at least 1, got 0"),
+        (["--llm-instances", "0"], "--llm-instances: must be a whole number of at least 1, got 0"),
         (["--llm-url", "http://127.0.0.1:1/v1"], "go together"),
     ],
 )

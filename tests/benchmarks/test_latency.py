@@ -173,4 +173,4 @@ def test_the_command_measures_each_row_in_a_process_and_writes_every_part(
 def test_options_out_of_range_are_refused(capsys):
     with pytest.raises(SystemExit):
         latency.main(["--sample", "0"])
-    assert "--sample must be at least 1" in capsys.readouterr().err
+    assert "--sample: must be a whole number of at least 1, got 0" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from benchmarks.report.markdown import slug, table
 from benchmarks.report.overview import CLAIMS, overview
 from benchmarks.report.reading import MissingFieldError, made_from, other_weights, read
 from benchmarks.report.tables import TABLES
+from gcmem._version import __version__
 from tests.benchmarks.report_contents import contents
 
 BOTH = pytest.mark.parametrize("path", command.FILES, ids=["README.md", "benchmarks/README.md"])
@@ -35,7 +36,7 @@ NEEDED = {
     "head_lookup": ("results", "none, deep, with"),
     "history": ("results", "keywords, test", "recall"),
     "drift": ("results", "sweeps", "evidence"),
-    "ledger": ("paper", "query_us"),
+    "ledger": ("results", "paper", "query_us"),
     "latency": ("config", "detector"),
 }
 
@@ -187,6 +188,42 @@ def test_the_overview_leaves_out_what_has_no_file_and_links_to_the_sections():
     assert every.count("\n") == 2 + len(CLAIMS)
 
 
+def test_the_command_that_made_a_file_stands_beside_its_table_and_in_the_overview(page, tmp_path):
+    given = contents()
+    given["field"]["command"] = "python -m benchmarks field --detector 'a|b'"
+    text = renewed(page, given, tmp_path)
+    table_, _, rest = text.partition("\nMade by `python -m benchmarks field --detector 'a|b'`.\n")
+    assert rest.startswith("<!-- end -->")
+    assert "of last week" not in table_
+    assert r"| `field --detector 'a\|b'` |" in overview(given, details="there.md")
+
+
+def test_a_file_that_does_not_tell_its_command_gets_the_one_that_is_known(page, tmp_path):
+    given = contents()
+    given["streams"]["command"] = None
+    assert "Made by" not in renewed(page, given, tmp_path)
+    text = overview(given, details="there.md")
+    assert "| `streams --thresholds .3 .4 .6 .7 .8` |" in text
+    assert "| `factconsolidation --questions 40` |" in text
+    assert "| `peers --environments DIR` |" in text
+
+
+def test_the_overview_marks_ratios_that_were_extrapolated_and_no_others():
+    given = {"latency": contents()["latency"]}
+    assert "**~50.0x** faster than judging every pair, ~4500x" in overview(given, details="")
+    for row in given["latency"]["results"]["rows"]:
+        row["extrapolated"] = []
+    assert "~" not in overview(given, details="")
+
+
+def test_a_file_of_the_ledger_with_its_rows_at_the_top_is_read_like_one_with_results(tmp_path):
+    content = contents()["ledger"]
+    (tmp_path / "ledger.json").write_text(
+        json.dumps({"config": content["config"], **content["results"]})
+    )
+    assert read(tmp_path, {"ledger": None}) == {"ledger": content}
+
+
 def test_the_threshold_that_ships_is_in_bold_and_no_other():
     text = TABLES["streams"](contents()["streams"])
     assert re.findall(r"^\| \*\*(.*?)\*\*", text, re.MULTILINE) == ["0.54"]
@@ -216,6 +253,18 @@ def test_files_made_with_other_weights_are_named():
     assert other_weights(contents(), "bundled-test") == []
 
 
+def test_detectors_that_asked_a_language_model_are_named_with_their_calls():
+    for name in ("temporal_mutation", "detectors"):
+        content = contents()[name]
+        assert " calls" not in TABLES[name](content)
+        content["config"]["llm_model"] = "small-model"
+        content["results"]["LLM as judge"] = {"llm": {"calls": 1_200}, "cascade": {"calls": 30}}
+        text = TABLES[name](content)
+        assert (
+            "bundled-test; llm: small-model, 1,200 calls; cascade: small-model, 30 calls." in text
+        )
+
+
 def test_what_a_language_model_read_is_shown_where_there_was_one():
     content = contents()["bag_of_facts"]
     read_row = {
@@ -243,7 +292,11 @@ def test_the_ledgers_own_file_has_the_form_that_its_table_reads(tmp_path):
     output = tmp_path / "ledger.json"
     small = "--queries 3 --scans 2 --single 1 --batches 1".split()
     ledger.main(["--records", "20", *small, "--output", str(output)])
-    text = TABLES["ledger"](json.loads(output.read_text()))
+    written = json.loads(output.read_text())
+    assert (written["experiment"], written["seed"]) == ("ledger", 7)
+    assert written["written"]
+    assert written["versions"]["gcmem"] == __version__
+    text = TABLES["ledger"](written)
     assert "| ledger, sqlite file | 20 |" in text
     assert "| paper: TEPA, in memory | 1,000,000 | 0.30 | 0.51 | - |" in text
 

@@ -199,9 +199,12 @@ def test_chroma_gives_k_candidates_and_short_term_memory_adds_the_newest():
 def test_every_command_writes_its_figures_with_the_seed(name, module, tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(theory, "RATIOS", RATIOS[:2])
-    options = ["--instances", "2", "--detectors", "explicit", "--distractors", "12", "--seed", "9"]
-    module.main([*options, "--sizes", "medium", "--wordings", "behaviour"])
+    options = ["--instances", "2", "--distractors", "12", "--seed", "9", "--sizes", "medium"]
+    if module is not theory:
+        options += ["--detectors", "explicit"]
+    module.main([*options, "--wordings", "behaviour"])
     written = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert written["seed"] == 9
-    assert written["config"]["detectors"] == ["explicit"]
+    assert written["config"].get("detectors") == (None if module is theory else ["explicit"])
+    assert written["command"].startswith(f"python -m benchmarks {name.replace('_', '-')} --inst")
     assert written["results"]

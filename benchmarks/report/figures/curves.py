@@ -74,7 +74,8 @@ def ledger(content: dict[str, Any]) -> Any | None:
     if opened is None:
         return None
     figure, row_of_panels = opened
-    stores = list(dict.fromkeys(row["store"] for row in content["rows"]))
+    every = content["results"]["rows"]
+    stores = list(dict.fromkeys(row["store"] for row in every))
     for panel, cost, title in zip(
         row_of_panels,
         ("query", "update_batched"),
@@ -83,7 +84,7 @@ def ledger(content: dict[str, Any]) -> Any | None:
     ):
         colours = (pictures.OTHERS, pictures.OURS, "tab:blue")
         for rank, (store, colour) in enumerate(zip(stores, colours, strict=True)):
-            rows = [row for row in content["rows"] if row["store"] == store]
+            rows = [row for row in every if row["store"] == store]
             panel.plot(
                 [row["records"] for row in rows],
                 [row[cost]["wall_median_us"] for row in rows],

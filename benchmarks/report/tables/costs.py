@@ -36,16 +36,21 @@ def latency(content: dict[str, Any]) -> str:
     return text
 
 
+def faster(row: dict[str, Any], way: str, digits: int) -> str:
+    """Write how many times faster a collection is, with ~ where a time was extrapolated."""
+    about = "~" if row["extrapolated"] else ""
+    return f"{about}{row[f'{way} is faster by']:.{digits}f}x"
+
+
 def _latency_row(row: dict[str, Any]) -> list[str]:
     marks = dict.fromkeys(row["extrapolated"], "~")
-    about = "~" if marks else ""
     times = row["milliseconds"]
     return [
         f"{row['k']}, {row['words']}",
         percent(row["share judged"], 0),
         *(f"{marks.get(n, '')}{times[n]:,.1f}" for n in ("all pairs", "cold", "warm")),
-        f"{about}{row['cold is faster by']:.1f}x",
-        f"{about}{row['warm is faster by']:.0f}x",
+        faster(row, "cold", 1),
+        faster(row, "warm", 0),
         f"{row['peak MiB over bare import']:.0f}",
     ]
 
@@ -83,15 +88,16 @@ def _judge(found: list[dict[str, Any]], config: dict[str, Any]) -> str:
 
 def ledger(content: dict[str, Any]) -> str:
     """Microseconds by number of records, beside the paper's."""
+    found = content["results"]
     rows = [
         [
             row["store"],
             f"{row['records']:,}",
             *(f"{row[cost]['wall_median_us']:,.2f}" if cost in row else "-" for cost in _COSTS),
         ]
-        for row in content["rows"]
+        for row in found["rows"]
     ]
-    paper = content["paper"]
+    paper = found["paper"]
     updates = f"{1000 * paper['update_ms_per_1000'] / 1000:.2f}"
     million = f"{paper['records']:,}"
     rows.append(["paper: append-only list", million, f"{paper['append_query_us']:,.2f}", "-", "-"])

@@ -74,10 +74,20 @@ def _about(content: dict[str, Any]) -> str:
         for title, found in sets.items()
     )
     return (
-        f"Detector {config['judges']['bundled']}. {held}. Two answers are read from each context: "
-        "the state that most chunks speak for, and that of the first chunk; the share of right "
-        "ones is given for both, in this order. Gain: of the first answer against standard, in "
-        "points, with its 95 % interval. The file also holds each ratio, chains, flips and recalls."
+        f"Detector {config['judges']['bundled']}{_asked(content)}. {held}. Two answers are read "
+        "from each context: the state that most chunks speak for, and that of the first chunk; "
+        "the share of right ones is given for both, in this order. Gain: of the first answer "
+        "against standard, in points, with its 95 % interval. The file also holds each ratio, "
+        "chains, flips and recalls."
+    )
+
+
+def _asked(content: dict[str, Any]) -> str:
+    """Say what the detectors that ask a language model took, where the run had them."""
+    spent = content["results"].get("LLM as judge", {})
+    return "".join(
+        f"; {name}: {content['config']['llm_model']}, {found['calls']:,} calls"
+        for name, found in spent.items()
     )
 
 
@@ -126,8 +136,8 @@ def detectors(content: dict[str, Any]) -> str:
     read = {f"{title}, STM on": found["detectors"] for title, found in figures.items()}
     degraded = ["right, if the oracle finds", *(percent(recall, 0) for recall in _RECALLS)]
     return (
-        f"Bundled: {content['config']['judges']['bundled']}. The file also holds whole chunks "
-        "instead of sentences, intervals, and more steps of recall.\n\n"
+        f"Bundled: {content['config']['judges']['bundled']}{_asked(content)}. The file also holds "
+        "whole chunks instead of sentences, intervals, and more steps of recall.\n\n"
         f"{table(columns, rows)}\n{table(degraded, curves)}"
         f"{language_reader(read, content['config'])}"
     )
