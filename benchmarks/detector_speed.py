@@ -20,6 +20,7 @@ from benchmarks.options import Parser
 from gcmem.detectors.bundled import BundledDetector
 from gcmem.onnx_model import OnnxTextModel, load_tokenizer, padded_batches
 from gcmem.training.minimal_pairs import minimal_pairs
+from gcmem.training.packaging import MAX_TOKENS
 
 AIM = 0.8
 
@@ -57,7 +58,7 @@ def measure(
     folder, threads = detector.folder, config["threads"]
     model = OnnxTextModel(folder / "conflict.onnx", folder / "tokenizer.json", threads=threads)
     session = model.session()
-    encoded = load_tokenizer(folder / "tokenizer.json", 192).encode_batch(list(pairs))
+    encoded = load_tokenizer(folder / "tokenizer.json", MAX_TOKENS).encode_batch(list(pairs))
     rows = [(item.ids, item.type_ids) for item in encoded]
     batches = [
         {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
