@@ -21,12 +21,15 @@ class Shadow:
         by: The newer memory that contradicts it; None when its own validity had ended.
         score: The detector's score, 0 to 1; 1 for explicit rules.
         reason: What decided: "expired", "supersedes link", "slot KEY", or the detector's name.
+        via: Where the detector was sure about another memory only, which says the same: that one.
+            The score is then that of its contradiction.
     """
 
     memory: Memory
     by: Memory | None
     score: float
     reason: str
+    via: Memory | None = None
 
     def describe(self) -> str:
         """Say in one sentence what happened to the memory and why."""
@@ -35,8 +38,8 @@ class Shadow:
             return f"Memory {self.memory.id!r} is no longer valid: its validity ended {ended}."
         return (
             f"Memory {self.memory.id!r} ({_day(self.memory.timestamp)}) is contradicted by the "
-            f"newer memory {self.by.id!r} ({_day(self.by.timestamp)}); decided by {self.reason}, "
-            f"score {self.score:.2f}."
+            f"newer memory {self.by.id!r} ({_day(self.by.timestamp)}){_as_it_restates(self.via)}; "
+            f"decided by {self.reason}, score {self.score:.2f}."
         )
 
 
@@ -53,6 +56,7 @@ class Excision:
         reason: What decided.
         cut: Whether the part was cut out, or could not be without losing something that is
             still true and was therefore kept and only marked.
+        via: As in `Shadow`.
     """
 
     memory: Memory
@@ -62,6 +66,7 @@ class Excision:
     score: float
     reason: str
     cut: bool = True
+    via: Memory | None = None
 
     @property
     def text(self) -> str:
@@ -73,7 +78,8 @@ class Excision:
         done = "was cut" if self.cut else "is marked, not cut, because the rest still holds"
         return (
             f"Characters {self.start} to {self.end} of memory {self.memory.id!r} are contradicted "
-            f"by the newer memory {self.by.id!r} ({_day(self.by.timestamp)}) and the part {done}; "
+            f"by the newer memory {self.by.id!r} ({_day(self.by.timestamp)})"
+            f"{_as_it_restates(self.via)} and the part {done}; "
             f"decided by {self.reason}, score {self.score:.2f}."
         )
 
@@ -126,6 +132,8 @@ class CollectionStats:
         model_calls: Calls of a chat model, where the detector asks one.
         input_tokens: Tokens that the chat model read, as far as it reports them.
         output_tokens: Tokens that the chat model wrote, as far as it reports them.
+        restatements_read: Pairs that were read, by the detector or from the cache, to tell whether
+            a doubtful statement says the same as a superseded one.
         seconds: Wall time.
     """
 
@@ -140,6 +148,7 @@ class CollectionStats:
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    restatements_read: int = 0
     seconds: float = 0.0
 
     def count_stage(self, stage: str, pairs: int = 1) -> None:
@@ -216,11 +225,13 @@ class Collection:
                 "score": round(shadow.score, 4),
                 "reason": shadow.reason,
             }
+            | ({"via": shadow.via.id} if shadow.via else {})
             | ({"text": shadow.memory.text} if texts else {})
             for shadow in self.shadowed
         ]
         excised = [
             {"id": p.memory.id, "by": p.by.id, "start": p.start, "end": p.end, "cut": p.cut}
+            | ({"via": p.via.id} if p.via else {})
             | ({"text": p.text} if texts else {})
             for p in self.excisions
         ]
@@ -241,6 +252,10 @@ class Collection:
             "output_tokens": self.stats.output_tokens,
             "milliseconds": round(self.stats.seconds * 1000, 3),
         }
+
+
+def _as_it_restates(via: Memory | None) -> str:
+    return "" if via is None else f", as it says the same as memory {via.id!r}"
 
 
 def _day(when: datetime | None) -> str:

@@ -19,9 +19,10 @@ from gcmem.collector_options import (
     resolve_cache,
     resolve_detector,
     resolve_explicit,
+    resolve_restatement,
     warn_of_low_recall,
 )
-from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, TextPair
+from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, score_async
 from gcmem.detectors.cache import VerdictCache
 from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.detectors.usage import Usage, metered
@@ -29,7 +30,7 @@ from gcmem.dominance import TieBreaker, UndatedPolicy
 from gcmem.history import asks_about_past
 from gcmem.memory import Memory, Scope
 from gcmem.outcome import assemble
-from gcmem.rounds import Gate, Judge
+from gcmem.rounds import Budget, Gate, Judge, Request
 from gcmem.scope_pass import ScopePass
 from gcmem.timestamps import TimeLike, as_of_utc
 
@@ -39,7 +40,7 @@ OnConflict: TypeAlias = Literal["excise", "drop", "annotate", "report"]
 Granularity: TypeAlias = Literal["sentence", "chunk"]
 OnError: TypeAlias = Literal["raise", "keep"]
 HistoryMode: TypeAlias = bool | Literal["auto"] | Callable[[str], bool]
-Steps: TypeAlias = Generator[list[TextPair], ScoreArray | None, Collection]
+Steps: TypeAlias = Generator[Request, ScoreArray | None, Collection]
 
 _LOG: Final = logging.getLogger("gcmem")
 
@@ -68,6 +69,10 @@ class Collector:
             for none, or any `Gate`. A gate can only cost recall.
         tie_breaker: Orders memories of the same time: a metadata key ("seq") or a callable.
         explicit: The rules for metadata.
+        restatements: Whether a statement about which the detector is in doubt goes with one that
+            says the same and is superseded (`gcmem.restatement`). None: yes where the detector can
+            tell what says the same, except with "chunk" and "drop", which is the paper's Phi_T to
+            the letter.
 
     Raises:
         TypeError: The detector or the cache lacks what it needs.
@@ -97,6 +102,7 @@ class Collector:
         gate: Gate | Literal[False] | None = None,
         tie_breaker: TieBreaker | None = None,
         explicit: ExplicitDetector | None = None,
+        restatements: bool | None = None,
     ) -> None:
         check_choice("on_conflict", on_conflict, get_args(OnConflict))
         check_choice("granularity", granularity, get_args(Granularity))
@@ -116,6 +122,13 @@ class Collector:
         self.gate: Gate | None = None if own_gate is False else own_gate
         self.tie_breaker = tie_breaker
         self.explicit = resolve_explicit(explicit, self.detector)
+        to_the_letter = granularity == "chunk" and on_conflict == "drop"
+        self.restatements = restatements
+        self._restatement = (
+            None
+            if restatements is None and to_the_letter
+            else resolve_restatement(self.detector, restatements)
+        )
         warn_of_low_recall(self.detector)
 
     def collect(
@@ -146,10 +159,14 @@ class Collector:
         answer: ScoreArray | None = None
         with metered() as meter:
             while True:
-                request, collection = _advance(steps, answer)
-                if collection is not None:
-                    return self._finished(collection, meter.usage)
-                answer = self._guard(lambda pairs: self.detector.score(pairs, query), request)
+                request = _advance(steps, answer)
+                if isinstance(request, Collection):
+                    return self._finished(request, meter.usage)
+                detector, pairs = request
+                try:
+                    answer = detector.score(pairs, query)
+                except Exception as error:  # noqa: BLE001  (see _failed)
+                    answer = self._failed(error)
 
     async def acollect(
         self,
@@ -168,11 +185,12 @@ class Collector:
         answer: ScoreArray | None = None
         with metered() as meter:
             while True:
-                request, collection = await asyncio.to_thread(_advance, steps, answer)
-                if collection is not None:
-                    return self._finished(collection, meter.usage)
+                request = await asyncio.to_thread(_advance, steps, answer)
+                if isinstance(request, Collection):
+                    return self._finished(request, meter.usage)
+                detector, pairs = request
                 try:
-                    answer = await self.detector.ascore(request, query)
+                    answer = await score_async(detector, pairs, query)
                 except Exception as error:  # noqa: BLE001  (see _failed)
                     answer = self._failed(error)
 
@@ -210,15 +228,17 @@ class Collector:
             if as_of is None or memory.timestamp is None or memory.timestamp <= now
         ]
         stats = CollectionStats()
+        deadline = None if self.deadline is None else time.monotonic() + self.deadline
+        budget = Budget(self.max_pairs, deadline)
         judge = Judge(
             detector=self.detector,
             threshold=self.threshold,
             query=query if getattr(self.detector, "uses_query", True) else None,
             cache=self.cache,
-            max_pairs=self.max_pairs,
-            deadline=None if self.deadline is None else time.monotonic() + self.deadline,
+            budget=budget,
             stats=stats,
         )
+        restates = self._judge_of_restatements(budget)
         shadows: dict[int, Shadow] = {}
         excisions: dict[int, Sequence[Excision]] = {}
         conflicts: list[Conflict] = []
@@ -226,6 +246,7 @@ class Collector:
             scope_pass = ScopePass(
                 memories=[given[position] for position in positions],
                 judge=judge,
+                restates=restates,
                 explicit=self.explicit,
                 gate=self.gate,
                 now=now,
@@ -239,8 +260,17 @@ class Collector:
             shadows.update({positions[i]: shadow for i, shadow in outcome.shadows.items()})
             excisions.update({positions[i]: parts for i, parts in outcome.excisions.items()})
             conflicts.extend(outcome.conflicts)
+        if restates is not None:
+            stats.restatements_read = restates.stats.pairs_judged + restates.stats.cache_hits
         stats.seconds = time.perf_counter() - started
         return assemble(given, visible, shadows, excisions, conflicts, policy=policy, stats=stats)
+
+    def _judge_of_restatements(self, budget: Budget) -> Judge | None:
+        """What scores which statements say the same; its pairs are none of kappa's in the stats."""
+        same = self._restatement
+        if same is None:
+            return None
+        return Judge(same, same.threshold, None, self.cache, budget, CollectionStats())
 
     def _finished(self, collection: Collection, usage: Usage) -> Collection:
         """Enter what the detector's chat model cost, and log the fresh collection."""
@@ -250,14 +280,6 @@ class Collector:
         if _LOG.isEnabledFor(logging.DEBUG):
             _LOG.debug("collected by %s: %s", self.settings, collection.report())
         return collection
-
-    def _guard(
-        self, score: Callable[[list[TextPair]], ScoreArray], pairs: list[TextPair]
-    ) -> ScoreArray | None:
-        try:
-            return score(pairs)
-        except Exception as error:  # noqa: BLE001  (see _failed)
-            return self._failed(error)
 
     def _failed(self, error: Exception) -> ScoreArray | None:
         """Raise the error of the detector, or log it where the user chose to keep."""
@@ -271,14 +293,12 @@ class Collector:
         return None
 
 
-def _advance(
-    steps: Steps, answer: ScoreArray | None
-) -> tuple[list[TextPair], None] | tuple[list[TextPair], Collection]:
+def _advance(steps: Steps, answer: ScoreArray | None) -> Request | Collection:
     try:
-        return steps.send(answer), None
+        return steps.send(answer)
     except StopIteration as stop:
         collection: Collection = stop.value
-        return [], collection
+        return collection
 
 
 def _checked(memories: Iterable[Memory]) -> list[Memory]:

@@ -21,6 +21,7 @@ __all__ = [
     "resolve_cache",
     "resolve_detector",
     "resolve_explicit",
+    "resolve_restatement",
     "warn_of_low_recall",
 ]
 
@@ -88,6 +89,26 @@ def resolve_explicit(given: ExplicitDetector | None, detector: Detector) -> Expl
         )
         raise ValueError(msg)
     return given
+
+
+def resolve_restatement(detector: Detector, given: bool | None) -> Detector | None:
+    """What tells which statements say the same: the detector's own, unless it is not wanted.
+
+    Raises:
+        TypeError: `given` is neither a truth value nor None.
+        ValueError: It is wanted, and the detector has none.
+    """
+    if given is not None and not isinstance(given, bool):
+        msg = f"restatements must be True, False or None, got {given!r}."
+        raise TypeError(msg)
+    found: Detector | None = getattr(detector, "restatement", None)
+    if given and found is None:
+        msg = (
+            f"restatements is True, but detector {detector.name!r} cannot tell which statements "
+            "say the same: it has no attribute restatement. Leave restatements out."
+        )
+        raise ValueError(msg)
+    return None if given is False else found
 
 
 def check_limits(threshold: float | None, max_pairs: int | None, deadline: float | None) -> None:

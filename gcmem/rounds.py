@@ -23,12 +23,15 @@ from gcmem.detectors.cache import VerdictCache, verdict_key
 from gcmem.detectors.quoting import dated, split_date
 from gcmem.sentences import Span
 
-__all__ = ["Gate", "Hit", "Judge", "Requests", "Statement", "walk"]
+__all__ = ["Budget", "Gate", "Hit", "Judge", "Request", "Requests", "Statement", "walk"]
 
 _BATCH: Final = 64
 
-Requests: TypeAlias = Generator[list[TextPair], ScoreArray | None, "list[Hit | None]"]
-"""Yields pairs to be scored, is sent their scores (None: the detector failed), returns hits."""
+Request: TypeAlias = tuple[Detector, list[TextPair]]
+"""Pairs to be scored, and what is to score them."""
+
+Requests: TypeAlias = Generator[Request, ScoreArray | None, "list[Hit | None]"]
+"""Yields what is to be scored, is sent the scores (None: the detector failed), returns hits."""
 
 
 class Gate(Protocol):
@@ -73,10 +76,45 @@ class Hit:
     Attributes:
         by: The newer statement.
         score: The detector's score.
+        via: The statement that the score is about, where that is another one that says the same.
     """
 
     by: Statement
     score: float
+    via: Statement | None = None
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one call may spend on judging; shared by all that judge in it.
+
+    Attributes:
+        max_pairs: How many pairs may be scored, or None.
+        deadline: When to stop, on the clock of `time.monotonic`, or None.
+        spent: How many pairs were scored.
+        ended: Whether it is used up, or an error ended the judging.
+    """
+
+    max_pairs: int | None = None
+    deadline: float | None = None
+    spent: int = 0
+    ended: bool = False
+
+    def part_of(self, pairs: list[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
+        """Split pairs into those to score now and the rest."""
+        size = len(pairs)
+        if self.deadline is not None:
+            if time.monotonic() >= self.deadline:
+                self.ended = True
+                return [], pairs
+            size = min(size, _BATCH)
+        if self.max_pairs is not None:
+            left = self.max_pairs - self.spent
+            if left <= 0:
+                self.ended = True
+                return [], pairs
+            size = min(size, left)
+        return pairs[:size], pairs[size:]
 
 
 @dataclass(slots=True)
@@ -88,8 +126,7 @@ class Judge:
         threshold: Score from which a pair is a conflict.
         query: The question, where the detector uses it.
         cache: Where verdicts are kept, or None.
-        max_pairs: How many pairs the detector may score, or None.
-        deadline: When to stop, on the clock of `time.monotonic`, or None.
+        budget: What may be spent.
         stats: Where costs are counted.
     """
 
@@ -97,28 +134,25 @@ class Judge:
     threshold: float
     query: str | None
     cache: VerdictCache | None
-    max_pairs: int | None
-    deadline: float | None
+    budget: Budget
     stats: CollectionStats
     _known: dict[TextPair, float] = field(default_factory=dict)
     _unanswered: set[TextPair] = field(default_factory=set)
-    _given: int = 0
-    _stopped: bool = False
 
     def scores(
         self, pairs: Sequence[TextPair]
-    ) -> Generator[list[TextPair], ScoreArray | None, list[float | None]]:
+    ) -> Generator[Request, ScoreArray | None, list[float | None]]:
         """Score pairs; None where the budget or an error left a pair without a score."""
         wanted = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         wanted = self._settle_without_model(wanted)
         wanted = self._read_cache(wanted)
-        while wanted and not self._stopped:
-            batch, wanted = self._within_budget(wanted)
+        while wanted and not self.budget.ended:
+            batch, wanted = self.budget.part_of(wanted)
             if not batch:
                 break
-            yield_back = yield batch
+            yield_back = yield self.detector, batch
             if yield_back is None:
-                self._stopped = True
+                self.budget.ended = True
                 break
             self._keep(batch, self._checked(yield_back, len(batch)))
         results = [self._known.get(pair) for pair in pairs]
@@ -127,6 +161,10 @@ class Judge:
             for pair, result in zip(pairs, results, strict=True)
         )
         return results
+
+    def known(self, pair: TextPair) -> float | None:
+        """Give the score of a pair that was asked about, or None where there is none."""
+        return self._known.get(pair)
 
     @property
     def reads_dates(self) -> bool:
@@ -183,21 +221,6 @@ class Judge:
                 rest.append(pair)
         return rest
 
-    def _within_budget(self, pairs: list[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
-        size = len(pairs)
-        if self.deadline is not None:
-            if time.monotonic() >= self.deadline:
-                self._stopped = True
-                return [], pairs
-            size = min(size, _BATCH)
-        if self.max_pairs is not None:
-            left = self.max_pairs - self._given
-            if left <= 0:
-                self._stopped = True
-                return [], pairs
-            size = min(size, left)
-        return pairs[:size], pairs[size:]
-
     def _checked(self, scores: ScoreArray, expected: int) -> ScoreArray:
         array = np.asarray(scores, dtype=np.float32)
         if array.shape != (expected,):
@@ -215,7 +238,7 @@ class Judge:
         return array
 
     def _keep(self, batch: list[TextPair], scores: ScoreArray) -> None:
-        self._given += len(batch)
+        self.budget.spent += len(batch)
         fresh = {pair: float(score) for pair, score in zip(batch, scores, strict=True)}
         self._know(fresh)
         verdicts = {pair: score for pair, score in fresh.items() if not math.isnan(score)}

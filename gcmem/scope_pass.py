@@ -9,19 +9,20 @@ from datetime import datetime
 import numpy as np
 
 from gcmem.collection import Conflict, Excision, Shadow
-from gcmem.detectors.base import ScoreArray, TextPair
+from gcmem.detectors.base import ScoreArray
 from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.dominance import BoolMatrix, Dominance, TieBreaker, UndatedPolicy
 from gcmem.excision import says_something
 from gcmem.explicit_pass import apply_explicit
 from gcmem.memory import Memory
-from gcmem.rounds import Gate, Hit, Judge, Statement, walk
+from gcmem.restatement import with_restatements
+from gcmem.rounds import Gate, Hit, Judge, Request, Statement, walk
 from gcmem.scope_outcome import ScopeOutcome, why_undecided
 from gcmem.sentences import Span, clauses, split_statements
 
 __all__ = ["ScopePass"]
 
-Steps = Generator[list[TextPair], ScoreArray | None, None]
+Steps = Generator[Request, ScoreArray | None, None]
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class ScopePass:
     Attributes:
         memories: The memories of the scope.
         judge: Scores pairs.
+        restates: Scores which statements say the same, or None.
         explicit: Decides by metadata.
         gate: Leaves pairs out before they are judged, or None.
         now: The time of reading.
@@ -43,6 +45,7 @@ class ScopePass:
 
     memories: Sequence[Memory]
     judge: Judge
+    restates: Judge | None
     explicit: ExplicitDetector
     gate: Gate | None
     now: datetime
@@ -112,11 +115,16 @@ class ScopePass:
         hits = yield from walk(
             older, candidates, self.judge, one_hit_settles_memory=self.whole_only
         )
+        if self.restates is not None:
+            hits = yield from with_restatements(older, candidates, hits, self.judge, self.restates)
         found = {s: hit for s, hit in zip(older, hits, strict=True) if hit is not None}
         parts: dict[Statement, list[tuple[Statement, Hit | None]]] = {}
         if self.by_sentence and not self.whole_only:
             reach = dict(zip(older, candidates, strict=True))
             parts = yield from self._judge_clauses(list(found), reach)
+            for statement, pieces in parts.items():
+                if found[statement].via is not None and not any(hit for _, hit in pieces):
+                    del found[statement]  # more than what it restates, and none of it contradicted
         by_memory: dict[int, dict[Statement, Hit]] = {}
         for statement, hit in found.items():
             by_memory.setdefault(statement.memory, {})[statement] = hit
@@ -136,7 +144,7 @@ class ScopePass:
     def _judge_clauses(
         self, contradicted: list[Statement], reach: dict[Statement, list[Statement]]
     ) -> Generator[
-        list[TextPair],
+        Request,
         ScoreArray | None,
         dict[Statement, list[tuple[Statement, Hit | None]]],
     ]:
@@ -185,12 +193,10 @@ class ScopePass:
         stays = bool(cuts) or any(says_something(statement.text) for statement in rest)
         if whole and (self.whole_only or not stays):
             order = self._statements[position]
-            first = min(whole, key=order.index)
+            first = min(whole, key=lambda s: (whole[s].via is not None, order.index(s)))
             hit = whole[first]
-            reason = self.judge.decided_by((first.judged, hit.by.judged), hit.score)
-            self.outcome.shadows[position] = Shadow(
-                memory, self.memories[hit.by.memory], hit.score, reason
-            )
+            by, reason, via = self._verdict(first, hit)
+            self.outcome.shadows[position] = Shadow(memory, by, hit.score, reason, via)
             return
         cuts += [self._excision(memory, s, hit) for s, hit in whole.items()]
         if cuts:
@@ -208,10 +214,16 @@ class ScopePass:
         ]
 
     def _excision(self, memory: Memory, part: Statement, hit: Hit, *, cut: bool = True) -> Excision:
-        by = self.memories[hit.by.memory]
         span = part.span
-        reason = self.judge.decided_by((part.judged, hit.by.judged), hit.score)
-        return Excision(memory, span.start, span.end, by, hit.score, reason, cut)
+        by, reason, via = self._verdict(part, hit)
+        return Excision(memory, span.start, span.end, by, hit.score, reason, cut, via)
+
+    def _verdict(self, part: Statement, hit: Hit) -> tuple[Memory, str, Memory | None]:
+        """Give the newer memory, what decided, and which memory says the same, if that did."""
+        judged = part if hit.via is None else hit.via
+        reason = self.judge.decided_by((judged.judged, hit.by.judged), hit.score)
+        via = None if hit.via is None else self.memories[hit.via.memory]
+        return self.memories[hit.by.memory], reason, via
 
     def _judge_undecided(
         self, dominance: Dominance, settled: BoolMatrix, contradicted: set[Statement]
@@ -246,4 +258,4 @@ class ScopePass:
             self.outcome.conflicts.append(Conflict(first, second, score, reason))
 
 
-_Contradicted = Generator[list[TextPair], ScoreArray | None, "set[Statement]"]
+_Contradicted = Generator[Request, ScoreArray | None, "set[Statement]"]

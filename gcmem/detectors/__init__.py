@@ -104,7 +104,7 @@ def load_detector(name: str | Path = "bundled", **options: Any) -> Detector:
     if isinstance(name, Path) or _looks_like_a_path(text):
         msg = f"there is no folder {text!r} to load a detector from."
         raise FileNotFoundError(msg)
-    if "/" not in text and (near := get_close_matches(text.casefold(), _BUILT_IN, cutoff=0.85)):
+    if "/" not in text and (near := get_close_matches(text.casefold(), _BUILT_IN, cutoff=0.76)):
         msg = (
             f"name must be one of {list(_BUILT_IN)}, a folder or the name of a model, "
             f"got {text!r}; did you mean {near[0]!r}?"

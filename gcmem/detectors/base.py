@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -9,7 +10,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AsyncDetector", "Calibration", "Detector", "ScoreArray", "TextPair"]
+__all__ = ["AsyncDetector", "Calibration", "Detector", "ScoreArray", "TextPair", "score_async"]
 
 TextPair: TypeAlias = tuple[str, str]
 """(older, newer): kappa is directional and is told which statement is older."""
@@ -40,7 +41,9 @@ class Detector(Protocol):
 
     Implement these three attributes and one method. A detector may also offer
     ``ascore(pairs, query=None)`` (a coroutine, see `AsyncDetector`), ``gate`` (a cheap test of
-    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``can_judge(text)`` (False for
+    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``restatement`` (a detector
+    whose score says which statements say the same, see
+    `gcmem.detectors.restating.RestatementDetector`), ``can_judge(text)`` (False for
     text it must not guess about, such as another language), ``uses_query`` (False where the
     verdict does not depend on the question), ``uses_dates`` (True where the collector is to put
     the time of each statement before it, as `gcmem.detectors.quoting.dated` does),
@@ -84,3 +87,12 @@ class AsyncDetector(Detector, Protocol):
     async def ascore(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:
         """Score pairs as `Detector.score` does, without blocking the event loop."""
         ...
+
+
+async def score_async(
+    detector: Detector, pairs: Sequence[TextPair], query: str | None = None
+) -> ScoreArray:
+    """Score with the detector's own ``ascore``, or in a thread where it has none."""
+    if isinstance(detector, AsyncDetector):
+        return await detector.ascore(pairs, query)
+    return await asyncio.to_thread(detector.score, pairs, query)

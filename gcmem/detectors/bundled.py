@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gcmem.detectors.base import Calibration, ScoreArray, TextPair
 from gcmem.detectors.gate import Gate
 from gcmem.detectors.language import looks_english
+from gcmem.detectors.restating import RestatementDetector
 from gcmem.onnx_model import WEIGHTS, OnnxTextModel, load_tokenizer
 
 __all__ = ["BundledDetector"]
@@ -44,6 +45,7 @@ class BundledDetector:
         calibration: Precision and recall at the chosen threshold on the explicit development pairs,
             conflicts and others weighing the same.
         gate: The cheap test of which pairs deserve a verdict, or None where the folder has none.
+        restatement: Tells which statements say the same, by the same model.
         unjudged_language: How many pairs got no verdict for their language, since this detector
             was made.
 
@@ -92,6 +94,11 @@ class BundledDetector:
     def gate(self) -> Gate | None:
         """The gate that was measured with this model, or None if the folder has none."""
         return Gate.default() if "gate" in self._config else None
+
+    @cached_property
+    def restatement(self) -> RestatementDetector:
+        """Tells which statements say the same, by the same model."""
+        return RestatementDetector(self.name, self.relations)
 
     def score(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:  # noqa: ARG002
         """Score pairs of statements.

@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gcmem.detectors.base import Calibration, Detector, ScoreArray, TextPair
-from gcmem.detectors.cascade import score_async
+from gcmem.detectors.base import Calibration, Detector, ScoreArray, TextPair, score_async
 from gcmem.detectors.quoting import dated
 
 __all__ = [
@@ -31,7 +30,16 @@ _NO_CONFLICT: Final = frozenset(
     {"supports", "neither", "entailment", "neutral", "no conflict", "false", "no", "0"}
 )
 _OPTIONAL: Final = frozenset(
-    {"gate", "can_judge", "uses_query", "uses_dates", "decided_by", "refuses", "usage"}
+    {
+        "gate",
+        "restatement",
+        "can_judge",
+        "uses_query",
+        "uses_dates",
+        "decided_by",
+        "refuses",
+        "usage",
+    }
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Generator, Sequence
 from typing import Any, Final, TypeAlias
@@ -10,10 +9,16 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gcmem.detectors.base import AsyncDetector, Calibration, Detector, ScoreArray, TextPair
+from gcmem.detectors.base import (
+    Calibration,
+    Detector,
+    ScoreArray,
+    TextPair,
+    score_async,
+)
 from gcmem.detectors.quoting import split_date
 
-__all__ = ["CascadeDetector", "score_async"]
+__all__ = ["CascadeDetector"]
 
 Steps: TypeAlias = Generator[tuple[Detector, list[TextPair]], ScoreArray, ScoreArray]
 
@@ -42,6 +47,7 @@ class CascadeDetector:
         threshold: The first detector's.
         calibration: None; measure the cascade as a whole (`gcmem.calibrate`).
         gate: The first detector's gate, else the second's, else None.
+        restatement: Likewise.
         uses_query: Whether either depends on the question.
         uses_dates: Whether either reads the dates of statements; the other is not shown them.
         refuses: As the second: where there is no verdict in the end, it is the second's.
@@ -95,6 +101,12 @@ class CascadeDetector:
         """The cheap test of which pairs deserve a verdict, or None."""
         own = getattr(self.first, "gate", None)
         return own if own is not None else getattr(self.second, "gate", None)
+
+    @property
+    def restatement(self) -> Any:
+        """What tells which statements say the same: the first detector's, else the second's."""
+        own = getattr(self.first, "restatement", None)
+        return own if own is not None else getattr(self.second, "restatement", None)
 
     @property
     def judged(self) -> tuple[int, int]:
@@ -192,15 +204,6 @@ class CascadeDetector:
 
 def _reads_dates(detector: Detector) -> bool:
     return bool(getattr(detector, "uses_dates", False))
-
-
-async def score_async(
-    detector: Detector, pairs: Sequence[TextPair], query: str | None = None
-) -> ScoreArray:
-    """Score with the detector's own ``ascore``, or in a thread where it has none."""
-    if isinstance(detector, AsyncDetector):
-        return await detector.ascore(pairs, query)
-    return await asyncio.to_thread(detector.score, pairs, query)
 
 
 def _float32_above(value: float) -> float:

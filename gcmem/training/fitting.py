@@ -127,7 +127,8 @@ def fit(
         warmup: Share of the schedule in which the rate rises.
         weight_decay: Of the matrices.
         label_smoothing: Probability that is spread over all labels.
-        minutes: With a limit, the schedule also ends after this many minutes of wall time.
+        minutes: With a limit, the schedule also ends after this many minutes of training; the time
+            that `epochs` and `after_epoch` take is not part of them.
         seed: Of dropout and of the order of the batches.
         after_epoch: Called with the epoch's number after each.
 
@@ -153,7 +154,9 @@ def fit(
     losses: list[float] = []
     model.train()
     for epoch in range(number_of_epochs):
+        asked = time.monotonic()
         examples = epochs(epoch) if callable(epochs) else epochs[epoch % len(epochs)]
+        spent_outside += time.monotonic() - asked
         encoded = encode(tokenizer, [(e.first, e.second) for e in examples])
         batches = list(buckets([len(ids) for ids, _ in encoded], batch_size, generator))
         for position, members in enumerate(batches):

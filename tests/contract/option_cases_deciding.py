@@ -38,6 +38,19 @@ def _with_gate() -> ScriptedDetector:
     return detector
 
 
+def _in_doubt() -> ScriptedDetector:
+    """Sure of what is said in capitals, in doubt about the rest; says what says the same."""
+    detector = ScriptedDetector(lambda older, newer: slot_rule(older, newer) * doubt(older))
+    detector.restatement = ScriptedDetector(  # type: ignore[attr-defined]
+        lambda older, newer: older.casefold() == newer.casefold(), name="same"
+    )
+    return detector
+
+
+def doubt(text: str) -> float:
+    return 0.9 if "CITY" in text else 0.3
+
+
 def _broken(older: str, newer: str) -> bool:
     raise ConnectionError
 
@@ -62,6 +75,13 @@ METERS = [
     rec("first", "tea", 1, key="drinks", value="tea"),
     rec("second", "milk", 2, key="drinks", value="milk"),
 ]
+REPEATED = [
+    rec("sure", "=CITY A", 1),
+    rec("same", "=city a", 2),
+    rec("other", "=town a", 3),
+    rec("new", "=city b", 9),
+]
+DOUBTING = {"detector": Fresh(_in_doubt)}
 CHAIN = [rec(f"c{n}", f"city={n}", n) for n in range(5)]
 UNSURE = Fresh(lambda: ScriptedDetector(lambda older, newer: 0.7, threshold=0.5))
 
@@ -122,6 +142,17 @@ CASES = [
          shown=["two"], removed={"one": "two"}),
     Case("without a second key ties stand", TIED, shown=["one", "two"],
          unresolved=[frozenset({"one", "two"})]),
+    Case("what restates a superseded statement goes with it", REPEATED, collector=DOUBTING,
+         shown=["other", "new"], removed={"sure": "new", "same": "new"}),
+    Case("what restates a superseded statement goes with it, as asked", REPEATED,
+         collector={**DOUBTING, "restatements": True},
+         shown=["other", "new"], removed={"sure": "new", "same": "new"}),
+    Case("each statement by its own verdict alone", REPEATED,
+         collector={**DOUBTING, "restatements": False},
+         shown=["same", "other", "new"], removed={"sure": "new"}),
+    Case("each statement by its own verdict alone in the paper's mode", REPEATED,
+         collector={**DOUBTING, "granularity": "chunk", "on_conflict": "drop"},
+         shown=["same", "other", "new"], removed={"sure": "new"}),
     Case("one value a slot", METERS, shown=["second"], removed={"first": "second"}),
     Case("slots of several values", METERS,
          collector={"explicit": ExplicitDetector(multi_valued=["drinks"])},
