@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gcmem._version import __version__
 from gcmem.collection import Collection, CollectionStats, Conflict, Excision, Shadow
-from gcmem.collector import Collector, LowRecallWarning
+from gcmem.collector import Collector, LowRecallWarning, UndatedWarning
 from gcmem.detectors import Calibration, Detector, load_detector
 from gcmem.detectors.calibration import calibrate
 from gcmem.history import asks_about_past
@@ -39,6 +39,7 @@ __all__ = [
     "PrecedentLedger",
     "Shadow",
     "ShortTermMemory",
+    "UndatedWarning",
     "__version__",
     "asks_about_past",
     "calibrate",

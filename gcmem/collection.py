@@ -23,6 +23,13 @@ class Shadow:
         reason: What decided: "expired", "supersedes link", "slot KEY", or the detector's name.
         via: Where the detector was sure about another memory only, which says the same: that one.
             The score is then that of its contradiction.
+
+    Example:
+        >>> from gcmem import Collector, Memory
+        >>> rent = Memory("Rent: 900.", "2024-05-01", id="rent", valid_until="2025-04-30")
+        >>> (shadow,) = Collector("explicit").collect("", [rent, Memory("Rent: 950.")]).shadowed
+        >>> shadow.memory.id, shadow.by, shadow.reason
+        ('rent', None, 'expired')
     """
 
     memory: Memory
@@ -57,6 +64,14 @@ class Excision:
         cut: Whether the part was cut out, or could not be without losing something that is
             still true and was therefore kept and only marked.
         via: As in `Shadow`.
+
+    Example:
+        >>> from gcmem import Collector, Memory
+        >>> old = Memory("Elena lives in Osaka. She plays the viola.", "2024-01-01", id="old")
+        >>> new = Memory("Elena moved from Osaka to Bremen.", "2025-01-01", id="new")
+        >>> collection = Collector().collect("Where does Elena live?", [old, new])
+        >>> collection.excisions[0].text.strip(), collection.kept[0].text
+        ('Elena lives in Osaka.', 'She plays the viola.')
     """
 
     memory: Memory
@@ -93,6 +108,15 @@ class Conflict:
         second: The other.
         score: The detector's score, 0 to 1.
         reason: What kept both: "same time", "undated" or "authority".
+
+    Example:
+        >>> from gcmem import Collector, Memory
+        >>> meter = {"key": "meter 7"}
+        >>> first = Memory("Meter 7 reads 310.", "2025-01-01", id="a", value="310", **meter)
+        >>> second = Memory("Meter 7 reads 340.", "2025-01-01", id="b", value="340", **meter)
+        >>> collection = Collector("explicit").collect("", [first, second])
+        >>> [(pair.first.id, pair.second.id, pair.reason) for pair in collection.unresolved]
+        [('a', 'b', 'same time')]
     """
 
     first: Memory
@@ -135,6 +159,13 @@ class CollectionStats:
         restatements_read: Pairs that were read, by the detector or from the cache, to tell whether
             a doubtful statement says the same as a superseded one.
         seconds: Wall time.
+
+    Example:
+        >>> from gcmem import Collector, Memory
+        >>> memories = [Memory("The door is red.", 1), Memory("The door is blue now.", 2)]
+        >>> stats = Collector().collect("", memories).stats
+        >>> stats.pairs_possible, stats.pairs_judged, stats.pairs_unjudged
+        (1, 1, 0)
     """
 
     pairs_possible: int = 0
@@ -171,6 +202,16 @@ class Collection:
         unresolved: Conflicts that time could not decide.
         hidden: Memories that were not yet known at ``as_of``.
         stats: What it cost.
+
+    Example:
+        >>> from gcmem import Collector, Memory
+        >>> old = Memory("Elena lives in Osaka.", "2024-01-01", id="old")
+        >>> new = Memory("Elena moved from Osaka to Bremen.", "2025-01-01", id="new")
+        >>> collection = Collector().collect("Where does Elena live?", [old, new])
+        >>> [memory.id for memory in collection], [s.memory.id for s in collection.shadowed]
+        (['new'], ['old'])
+        >>> print(collection.explain("old"))  # doctest: +ELLIPSIS
+        Memory 'old' (2024-01-01 00:00:00+00:00) is contradicted by the newer memory 'new' ...
     """
 
     kept: list[Memory]

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from gcmem.collection import Collection, CollectionStats, Conflict, Excision, Shadow
 from gcmem.collector_options import (
     LowRecallWarning,
+    UndatedWarning,
     check_choice,
     check_limits,
     gate_of,
@@ -21,6 +22,7 @@ from gcmem.collector_options import (
     resolve_explicit,
     resolve_restatement,
     warn_of_low_recall,
+    warn_of_undated,
 )
 from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, score_async
 from gcmem.detectors.cache import VerdictCache
@@ -34,7 +36,15 @@ from gcmem.rounds import Budget, Gate, Judge, Request
 from gcmem.scope_pass import ScopePass
 from gcmem.timestamps import TimeLike, as_of_utc
 
-__all__ = ["Collector", "Granularity", "HistoryMode", "LowRecallWarning", "OnConflict", "OnError"]
+__all__ = [
+    "Collector",
+    "Granularity",
+    "HistoryMode",
+    "LowRecallWarning",
+    "OnConflict",
+    "OnError",
+    "UndatedWarning",
+]
 
 OnConflict: TypeAlias = Literal["excise", "drop", "annotate", "report"]
 Granularity: TypeAlias = Literal["sentence", "chunk"]
@@ -124,6 +134,7 @@ class Collector:
         self.explicit = resolve_explicit(explicit, self.detector)
         to_the_letter = granularity == "chunk" and on_conflict == "drop"
         self.restatements = restatements
+        self._warned_of_undated = False
         self._restatement = (
             None
             if restatements is None and to_the_letter
@@ -227,6 +238,8 @@ class Collector:
             for position, memory in enumerate(given)
             if as_of is None or memory.timestamp is None or memory.timestamp <= now
         ]
+        if self.tie_breaker is None and not self._warned_of_undated:
+            self._warned_of_undated = warn_of_undated([given[position] for position in visible])
         stats = CollectionStats()
         deadline = None if self.deadline is None else time.monotonic() + self.deadline
         budget = Budget(self.max_pairs, deadline)

@@ -11,10 +11,12 @@ from gcmem.checks import whole_number
 from gcmem.detectors.base import Detector
 from gcmem.detectors.cache import MemoryVerdictCache, VerdictCache
 from gcmem.detectors.explicit import ExplicitDetector
+from gcmem.memory import Memory
 from gcmem.rounds import Gate
 
 __all__ = [
     "LowRecallWarning",
+    "UndatedWarning",
     "check_choice",
     "check_limits",
     "gate_of",
@@ -23,13 +25,20 @@ __all__ = [
     "resolve_explicit",
     "resolve_restatement",
     "warn_of_low_recall",
+    "warn_of_undated",
 ]
 
 _DEPLOYMENT_RECALL: Final = 0.5
+_FEW: Final = 2
+_KEYS_NAMED: Final = 12
 
 
 class LowRecallWarning(UserWarning):
     """The detector finds too few conflicts to be deployed (GC-Mem, section 6.3)."""
+
+
+class UndatedWarning(UserWarning):
+    """No memory has a time, so that nothing can be told to be older than anything."""
 
 
 def resolve_cache(given: VerdictCache | str | Path | Literal[False] | None) -> VerdictCache | None:
@@ -156,3 +165,23 @@ def warn_of_low_recall(detector: Detector) -> None:
             LowRecallWarning,
             stacklevel=3,
         )
+
+
+def warn_of_undated(memories: Sequence[Memory]) -> bool:
+    """Warn where several memories were given and none has a time or a link.
+
+    Returns:
+        Whether it warned.
+    """
+    if len(memories) < _FEW or any(m.timestamp is not None or m.supersedes for m in memories):
+        return False
+    keys = sorted({str(key) for memory in memories for key in memory.metadata})
+    held = f"their metadata has the keys {keys[:_KEYS_NAMED]}" if keys else "they have no metadata"
+    warnings.warn(
+        f"None of the {len(memories)} memories has a time, so nothing can be removed as outdated; "
+        f"{held}. Give Memory a timestamp, or name the metadata key that holds the time in the "
+        "adapter's timestamp_key.",
+        UndatedWarning,
+        stacklevel=2,
+    )
+    return True

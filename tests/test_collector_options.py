@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
 
-from gcmem import Collector, Memory, load_detector
+from gcmem import Collector, Memory, UndatedWarning, load_detector
 from gcmem.detectors import ExplicitDetector
 from tests.support import ScriptedDetector
 
@@ -96,3 +97,40 @@ def test_a_time_to_read_as_of_is_named_in_its_error() -> None:
 def test_a_misspelt_detector_is_not_looked_for_in_the_network(name: str) -> None:
     with pytest.raises(ValueError, match=rf"got '{name}'; did you mean"):
         load_detector(name)
+
+
+class TestMemoriesWithoutATime:
+    UNDATED = (
+        Memory("city=A", metadata={"date": "2024-01-01", "page": 3}),
+        Memory("city=B", metadata={"date": "2025-01-01"}),
+    )
+
+    def test_the_metadata_that_they_have_is_named_once(self) -> None:
+        collector = Collector("explicit")
+        with pytest.warns(
+            UndatedWarning, match=r"None of the 2 .* \['date', 'page'\].*timestamp_key"
+        ):
+            collector.collect("", self.UNDATED)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            collector.collect("", self.UNDATED)
+
+    @pytest.mark.parametrize(
+        "memories",
+        [
+            UNDATED[:1],
+            [*UNDATED, Memory("city=C", "2026-01-01")],
+            [*UNDATED, Memory("city=C", supersedes=UNDATED[0].id)],
+            [],
+        ],
+        ids=["one alone", "one has a time", "one has a link", "nothing"],
+    )
+    def test_what_time_or_links_can_decide_warns_of_nothing(self, memories: list[Memory]) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Collector("explicit").collect("", memories)
+
+    def test_a_second_key_that_orders_them_warns_of_nothing(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Collector("explicit", tie_breaker="date").collect("", self.UNDATED)

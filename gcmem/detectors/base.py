@@ -27,6 +27,12 @@ class Calibration:
         precision: Share of the reported conflicts that are real, 0 to 1.
         recall: Share of the real conflicts that are reported, 0 to 1.
         n: Number of labelled pairs behind the figures.
+
+    Example:
+        >>> from gcmem import load_detector
+        >>> measured = load_detector("bundled").calibration
+        >>> measured.recall > 0.5  # or a collector warns
+        True
     """
 
     threshold: float
@@ -55,6 +61,19 @@ class Detector(Protocol):
         name: Names the detector and its version; verdicts are cached under it.
         threshold: Score from which a pair counts as a conflict.
         calibration: What was measured, or None.
+
+    Example:
+        >>> import numpy as np
+        >>> from gcmem import Collector, Memory
+        >>> class LastReading:
+        ...     name, threshold, calibration = "last reading of a sensor", 0.5, None
+        ...
+        ...     def score(self, pairs, query=None):
+        ...         same = [older.split()[0] == newer.split()[0] for older, newer in pairs]
+        ...         return np.array(same, dtype=np.float32)
+        >>> readings = [Memory("t1 20.5", 1), Memory("t2 19.0", 2), Memory("t1 21.0", 3)]
+        >>> [memory.text for memory in Collector(LastReading()).collect("", readings)]
+        ['t2 19.0', 't1 21.0']
     """
 
     @property

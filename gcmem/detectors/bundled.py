@@ -93,7 +93,10 @@ class BundledDetector:
     @cached_property
     def gate(self) -> Gate | None:
         """The gate that was measured with this model, or None if the folder has none."""
-        return Gate.default() if "gate" in self._config else None
+        own = self._config.get("gate")
+        if own is None or self.folder == WEIGHTS:
+            return None if own is None else Gate.default()
+        return Gate(own["threshold"], measured=own["measured"])
 
     @cached_property
     def restatement(self) -> RestatementDetector:

@@ -49,6 +49,11 @@ class CrossEncoderDetector:
         ImportError: At the first score: the extra ``nli`` is not installed.
         ValueError: A parameter is out of range; at the first score: the model has one output (a
             reranker), or none of its labels is "contradiction".
+
+    Example:
+        >>> from gcmem import Collector
+        >>> judge = CrossEncoderDetector("cross-encoder/nli-deberta-v3-small", direction="both")
+        >>> collector = Collector(judge)  # the model is loaded when it is first needed
     """
 
     calibration: Calibration | None = None
