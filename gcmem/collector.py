@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -29,8 +29,8 @@ from gcmem.detectors.cache import VerdictCache
 from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.detectors.usage import Usage, metered
 from gcmem.dominance import TieBreaker, UndatedPolicy
-from gcmem.history import asks_about_past
-from gcmem.memory import Memory, Scope
+from gcmem.given import HistoryMode, asks_for_history, by_scope, checked_memories, known_at
+from gcmem.memory import Memory
 from gcmem.outcome import assemble
 from gcmem.rounds import Budget, Gate, Judge, Request
 from gcmem.scope_pass import ScopePass
@@ -49,7 +49,6 @@ __all__ = [
 OnConflict: TypeAlias = Literal["excise", "drop", "annotate", "report"]
 Granularity: TypeAlias = Literal["sentence", "chunk"]
 OnError: TypeAlias = Literal["raise", "keep"]
-HistoryMode: TypeAlias = bool | Literal["auto"] | Callable[[str], bool]
 Steps: TypeAlias = Generator[Request, ScoreArray | None, Collection]
 
 _LOG: Final = logging.getLogger("gcmem")
@@ -230,14 +229,10 @@ class Collector:
     ) -> Steps:
         """The body shared by `collect` and `acollect`: yields pairs, is sent scores."""
         started = time.perf_counter()
-        given = _checked(memories)
+        given = checked_memories(memories)
         now = datetime.now(UTC) if as_of is None else as_of_utc(as_of)
-        policy = "annotate" if _is_history(history, query, now) else self.on_conflict
-        visible = [
-            position
-            for position, memory in enumerate(given)
-            if as_of is None or memory.timestamp is None or memory.timestamp <= now
-        ]
+        policy = "annotate" if asks_for_history(history, query, now) else self.on_conflict
+        visible = known_at(given, None if as_of is None else now)
         if self.tie_breaker is None and not self._warned_of_undated:
             self._warned_of_undated = warn_of_undated([given[position] for position in visible])
         stats = CollectionStats()
@@ -255,7 +250,7 @@ class Collector:
         shadows: dict[int, Shadow] = {}
         excisions: dict[int, Sequence[Excision]] = {}
         conflicts: list[Conflict] = []
-        for _, positions in sorted(_by_scope(given, visible).items()):
+        for _, positions in by_scope(given, visible):
             scope_pass = ScopePass(
                 memories=[given[position] for position in positions],
                 judge=judge,
@@ -312,33 +307,3 @@ def _advance(steps: Steps, answer: ScoreArray | None) -> Request | Collection:
     except StopIteration as stop:
         collection: Collection = stop.value
         return collection
-
-
-def _checked(memories: Iterable[Memory]) -> list[Memory]:
-    given = list(memories)
-    for position, memory in enumerate(given):
-        if not isinstance(memory, Memory):
-            msg = (
-                f"memories[{position}] must be a gcmem.Memory, got {memory!r} of type "
-                f"{type(memory).__name__}."
-            )
-            raise TypeError(msg)
-    return given
-
-
-def _by_scope(memories: Sequence[Memory], visible: Sequence[int]) -> dict[Scope, list[int]]:
-    groups: dict[Scope, list[int]] = {}
-    for position in visible:
-        groups.setdefault(memories[position].scope, []).append(position)
-    return groups
-
-
-def _is_history(history: HistoryMode, query: str, now: datetime) -> bool:
-    if isinstance(history, bool):
-        return history
-    if history == "auto":
-        return asks_about_past(query, today=now)
-    if callable(history):
-        return bool(history(query))
-    msg = f'history must be True, False, "auto" or a callable, got {history!r}.'
-    raise ValueError(msg)
