@@ -156,8 +156,8 @@ class CollectionStats:
         model_calls: Calls of a chat model, where the detector asks one.
         input_tokens: Tokens that the chat model read, as far as it reports them.
         output_tokens: Tokens that the chat model wrote, as far as it reports them.
-        restatements_read: Pairs that were read, by the detector or from the cache, to tell whether
-            a doubtful statement says the same as a superseded one.
+        pairs_cross_checked: Pairs that were read, by the detector or from the cache, to check
+            doubtful verdicts against sure ones.
         seconds: Wall time.
 
     Example:
@@ -179,7 +179,7 @@ class CollectionStats:
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    restatements_read: int = 0
+    pairs_cross_checked: int = 0
     seconds: float = 0.0
 
     def count_stage(self, stage: str, pairs: int = 1) -> None:

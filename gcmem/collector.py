@@ -20,10 +20,11 @@ from gcmem.collector_options import (
     resolve_cache,
     resolve_detector,
     resolve_explicit,
-    resolve_restatement,
+    resolve_relations,
     warn_of_low_recall,
     warn_of_undated,
 )
+from gcmem.cross_check import CrossCheck
 from gcmem.detectors.base import AsyncDetector, Detector, ScoreArray, score_async
 from gcmem.detectors.cache import VerdictCache
 from gcmem.detectors.explicit import ExplicitDetector
@@ -78,10 +79,10 @@ class Collector:
             for none, or any `Gate`. A gate can only cost recall.
         tie_breaker: Orders memories of the same time: a metadata key ("seq") or a callable.
         explicit: The rules for metadata.
-        restatements: Whether a statement about which the detector is in doubt goes with one that
-            says the same and is superseded (`gcmem.restatement`). None: yes where the detector can
-            tell what says the same, except with "chunk" and "drop", which is the paper's Phi_T to
-            the letter.
+        cross_check: Whether verdicts of which the detector is in doubt are checked against the sure
+            ones beside them (`gcmem.cross_check`): what says the same falls together, and one
+            change changes one thing. None: yes where the detector can tell, except with "chunk" and
+            "drop", which is the paper's Phi_T to the letter.
 
     Raises:
         TypeError: The detector or the cache lacks what it needs.
@@ -111,7 +112,7 @@ class Collector:
         gate: Gate | Literal[False] | None = None,
         tie_breaker: TieBreaker | None = None,
         explicit: ExplicitDetector | None = None,
-        restatements: bool | None = None,
+        cross_check: bool | None = None,
     ) -> None:
         check_choice("on_conflict", on_conflict, get_args(OnConflict))
         check_choice("granularity", granularity, get_args(Granularity))
@@ -132,12 +133,12 @@ class Collector:
         self.tie_breaker = tie_breaker
         self.explicit = resolve_explicit(explicit, self.detector)
         to_the_letter = granularity == "chunk" and on_conflict == "drop"
-        self.restatements = restatements
+        self.cross_check = cross_check
         self._warned_of_undated = False
-        self._restatement = (
+        self._relations = (
             None
-            if restatements is None and to_the_letter
-            else resolve_restatement(self.detector, restatements)
+            if cross_check is None and to_the_letter
+            else resolve_relations(self.detector, cross_check)
         )
         warn_of_low_recall(self.detector)
 
@@ -246,7 +247,7 @@ class Collector:
             budget=budget,
             stats=stats,
         )
-        restates = self._judge_of_restatements(budget)
+        check = self._checking(judge)
         shadows: dict[int, Shadow] = {}
         excisions: dict[int, Sequence[Excision]] = {}
         conflicts: list[Conflict] = []
@@ -254,7 +255,7 @@ class Collector:
             scope_pass = ScopePass(
                 memories=[given[position] for position in positions],
                 judge=judge,
-                restates=restates,
+                cross_check=check,
                 explicit=self.explicit,
                 gate=self.gate,
                 now=now,
@@ -268,17 +269,20 @@ class Collector:
             shadows.update({positions[i]: shadow for i, shadow in outcome.shadows.items()})
             excisions.update({positions[i]: parts for i, parts in outcome.excisions.items()})
             conflicts.extend(outcome.conflicts)
-        if restates is not None:
-            stats.restatements_read = restates.stats.pairs_judged + restates.stats.cache_hits
+        if check is not None:
+            stats.pairs_cross_checked = check.pairs_read
         stats.seconds = time.perf_counter() - started
         return assemble(given, visible, shadows, excisions, conflicts, policy=policy, stats=stats)
 
-    def _judge_of_restatements(self, budget: Budget) -> Judge | None:
-        """What scores which statements say the same; its pairs are none of kappa's in the stats."""
-        same = self._restatement
-        if same is None:
+    def _checking(self, judge: Judge) -> CrossCheck | None:
+        """What checks verdicts; its pairs come out of the same budget, and are counted apart."""
+        if self._relations is None:
             return None
-        return Judge(same, same.threshold, None, self.cache, budget, CollectionStats())
+        same, other = (
+            Judge(relation, relation.threshold, None, self.cache, judge.budget, CollectionStats())
+            for relation in self._relations
+        )
+        return CrossCheck(judge, same, other)
 
     def _finished(self, collection: Collection, usage: Usage) -> Collection:
         """Enter what the detector's chat model cost, and log the fresh collection."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -23,7 +23,7 @@ __all__ = [
     "resolve_cache",
     "resolve_detector",
     "resolve_explicit",
-    "resolve_restatement",
+    "resolve_relations",
     "warn_of_low_recall",
     "warn_of_undated",
 ]
@@ -100,24 +100,26 @@ def resolve_explicit(given: ExplicitDetector | None, detector: Detector) -> Expl
     return given
 
 
-def resolve_restatement(detector: Detector, given: bool | None) -> Detector | None:
-    """What tells which statements say the same: the detector's own, unless it is not wanted.
+def resolve_relations(detector: Detector, given: bool | None) -> tuple[Detector, Detector] | None:
+    """What tells which statements say the same and which are apart, unless it is not wanted.
 
     Raises:
         TypeError: `given` is neither a truth value nor None.
-        ValueError: It is wanted, and the detector has none.
+        ValueError: It is wanted, and the detector cannot tell.
     """
     if given is not None and not isinstance(given, bool):
-        msg = f"restatements must be True, False or None, got {given!r}."
+        msg = f"cross_check must be True, False or None, got {given!r}."
         raise TypeError(msg)
-    found: Detector | None = getattr(detector, "restatement", None)
-    if given and found is None:
+    relation: Callable[[str], Detector] | None = getattr(detector, "relation", None)
+    if given is False or (given is None and relation is None):
+        return None
+    if relation is None:
         msg = (
-            f"restatements is True, but detector {detector.name!r} cannot tell which statements "
-            "say the same: it has no attribute restatement. Leave restatements out."
+            f"cross_check is True, but detector {detector.name!r} cannot tell which statements "
+            "say the same: it has no method relation(). Leave cross_check out."
         )
         raise ValueError(msg)
-    return None if given is False else found
+    return relation("supports"), relation("neither")
 
 
 def check_limits(threshold: float | None, max_pairs: int | None, deadline: float | None) -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,19 @@ from gcmem.detectors.cache import VerdictCache, verdict_key
 from gcmem.detectors.quoting import dated, split_date
 from gcmem.sentences import Span
 
-__all__ = ["Budget", "Gate", "Hit", "Judge", "Request", "Requests", "Statement", "walk"]
+__all__ = ["Asking", "Budget", "Gate", "Hit", "Judge", "Request", "Requests", "Statement", "walk"]
 
 _BATCH: Final = 64
 
 Request: TypeAlias = tuple[Detector, list[TextPair]]
 """Pairs to be scored, and what is to score them."""
 
-Requests: TypeAlias = Generator[Request, ScoreArray | None, "list[Hit | None]"]
-"""Yields what is to be scored, is sent the scores (None: the detector failed), returns hits."""
+R = TypeVar("R")
+Asking: TypeAlias = Generator[Request, ScoreArray | None, R]
+"""Yields what is to be scored, is sent the scores (None: the detector failed)."""
+
+Requests: TypeAlias = Asking["list[Hit | None]"]
+"""Returns hits."""
 
 
 class Gate(Protocol):

@@ -9,13 +9,13 @@ from datetime import datetime
 import numpy as np
 
 from gcmem.collection import Conflict, Excision, Shadow
+from gcmem.cross_check import CrossCheck
 from gcmem.detectors.base import ScoreArray
 from gcmem.detectors.explicit import ExplicitDetector
 from gcmem.dominance import BoolMatrix, Dominance, TieBreaker, UndatedPolicy
 from gcmem.excision import says_something
 from gcmem.explicit_pass import apply_explicit
 from gcmem.memory import Memory
-from gcmem.restatement import with_restatements
 from gcmem.rounds import Gate, Hit, Judge, Request, Statement, walk
 from gcmem.scope_outcome import ScopeOutcome, why_undecided
 from gcmem.sentences import Span, clauses, split_statements
@@ -32,7 +32,7 @@ class ScopePass:
     Attributes:
         memories: The memories of the scope.
         judge: Scores pairs.
-        restates: Scores which statements say the same, or None.
+        cross_check: Checks doubtful verdicts against the sure ones, or None.
         explicit: Decides by metadata.
         gate: Leaves pairs out before they are judged, or None.
         now: The time of reading.
@@ -45,7 +45,7 @@ class ScopePass:
 
     memories: Sequence[Memory]
     judge: Judge
-    restates: Judge | None
+    cross_check: CrossCheck | None
     explicit: ExplicitDetector
     gate: Gate | None
     now: datetime
@@ -112,11 +112,12 @@ class ScopePass:
             for statement in self._statements[i]:
                 older.append(statement)
                 candidates.append(self._through_gate(statement, newer))
+        one_hit_settles = self.whole_only and self.cross_check is None  # which may take it back
         hits = yield from walk(
-            older, candidates, self.judge, one_hit_settles_memory=self.whole_only
+            older, candidates, self.judge, one_hit_settles_memory=one_hit_settles
         )
-        if self.restates is not None:
-            hits = yield from with_restatements(older, candidates, hits, self.judge, self.restates)
+        if self.cross_check is not None:
+            hits = yield from self.cross_check.run(older, candidates, hits)
         found = {s: hit for s, hit in zip(older, hits, strict=True) if hit is not None}
         parts: dict[Statement, list[tuple[Statement, Hit | None]]] = {}
         if self.by_sentence and not self.whole_only:

@@ -25,7 +25,7 @@ _PLAIN: Final = (
     "max_pairs",
     "deadline",
     "on_error",
-    "restatements",
+    "cross_check",
 )
 _KEYS: Final = frozenset({*_PLAIN, "detector", "tie_breaker", "explicit", "gate", "cache"})
 _KINDS: Final = ("explicit", "bundled", "cross-encoder", "calibrated", "cascade")

@@ -47,9 +47,9 @@ class Detector(Protocol):
 
     Implement these three attributes and one method. A detector may also offer
     ``ascore(pairs, query=None)`` (a coroutine, see `AsyncDetector`), ``gate`` (a cheap test of
-    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``restatement`` (a detector
-    whose score says which statements say the same, see
-    `gcmem.detectors.restating.RestatementDetector`), ``can_judge(text)`` (False for
+    which pairs deserve a verdict, see `gcmem.detectors.gate.Gate`), ``relation(name)`` (a
+    detector whose score says which statements say the same, "supports", or have nothing to do with
+    each other, "neither", see `gcmem.detectors.relation`), ``can_judge(text)`` (False for
     text it must not guess about, such as another language), ``uses_query`` (False where the
     verdict does not depend on the question), ``uses_dates`` (True where the collector is to put
     the time of each statement before it, as `gcmem.detectors.quoting.dated` does),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gcmem.detectors.base import Calibration, ScoreArray, TextPair
 from gcmem.detectors.gate import Gate
 from gcmem.detectors.language import looks_english
-from gcmem.detectors.restating import RestatementDetector
+from gcmem.detectors.relation import Relation, RelationDetector
 from gcmem.onnx_model import WEIGHTS, OnnxTextModel, load_tokenizer
 
 __all__ = ["BundledDetector"]
@@ -45,7 +45,6 @@ class BundledDetector:
         calibration: Precision and recall at the chosen threshold on the explicit development pairs,
             conflicts and others weighing the same.
         gate: The cheap test of which pairs deserve a verdict, or None where the folder has none.
-        restatement: Tells which statements say the same, by the same model.
         unjudged_language: How many pairs got no verdict for their language, since this detector
             was made.
 
@@ -98,10 +97,9 @@ class BundledDetector:
             return None if own is None else Gate.default()
         return Gate(own["threshold"], measured=own["measured"])
 
-    @cached_property
-    def restatement(self) -> RestatementDetector:
-        """Tells which statements say the same, by the same model."""
-        return RestatementDetector(self.name, self.relations)
+    def relation(self, relation: Relation) -> RelationDetector:
+        """Give what tells which statements say the same ("supports") or are apart ("neither")."""
+        return RelationDetector(relation, self.name, self.relations)
 
     def score(self, pairs: Sequence[TextPair], query: str | None = None) -> ScoreArray:  # noqa: ARG002
         """Score pairs of statements.

@@ -47,7 +47,7 @@ class CascadeDetector:
         threshold: The first detector's.
         calibration: None; measure the cascade as a whole (`gcmem.calibrate`).
         gate: The first detector's gate, else the second's, else None.
-        restatement: Likewise.
+        relation: Likewise.
         uses_query: Whether either depends on the question.
         uses_dates: Whether either reads the dates of statements; the other is not shown them.
         refuses: As the second: where there is no verdict in the end, it is the second's.
@@ -103,10 +103,10 @@ class CascadeDetector:
         return own if own is not None else getattr(self.second, "gate", None)
 
     @property
-    def restatement(self) -> Any:
-        """What tells which statements say the same: the first detector's, else the second's."""
-        own = getattr(self.first, "restatement", None)
-        return own if own is not None else getattr(self.second, "restatement", None)
+    def relation(self) -> Any:
+        """What tells which statements say the same or are apart, or None."""
+        own = getattr(self.first, "relation", None)
+        return own if own is not None else getattr(self.second, "relation", None)
 
     @property
     def judged(self) -> tuple[int, int]:

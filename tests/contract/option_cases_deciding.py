@@ -41,9 +41,9 @@ def _with_gate() -> ScriptedDetector:
 def _in_doubt() -> ScriptedDetector:
     """Sure of what is said in capitals, in doubt about the rest; says what says the same."""
     detector = ScriptedDetector(lambda older, newer: slot_rule(older, newer) * doubt(older))
-    detector.restatement = ScriptedDetector(  # type: ignore[attr-defined]
-        lambda older, newer: older.casefold() == newer.casefold(), name="same"
-    )
+    same = ScriptedDetector(lambda older, newer: older.casefold() == newer.casefold(), name="same")
+    apart = ScriptedDetector(lambda older, newer: 0.0, name="apart")
+    detector.relation = {"supports": same, "neither": apart}.get  # type: ignore[attr-defined]
     return detector
 
 
@@ -145,10 +145,10 @@ CASES = [
     Case("what restates a superseded statement goes with it", REPEATED, collector=DOUBTING,
          shown=["other", "new"], removed={"sure": "new", "same": "new"}),
     Case("what restates a superseded statement goes with it, as asked", REPEATED,
-         collector={**DOUBTING, "restatements": True},
+         collector={**DOUBTING, "cross_check": True},
          shown=["other", "new"], removed={"sure": "new", "same": "new"}),
     Case("each statement by its own verdict alone", REPEATED,
-         collector={**DOUBTING, "restatements": False},
+         collector={**DOUBTING, "cross_check": False},
          shown=["same", "other", "new"], removed={"sure": "new"}),
     Case("each statement by its own verdict alone in the paper's mode", REPEATED,
          collector={**DOUBTING, "granularity": "chunk", "on_conflict": "drop"},
