@@ -32,7 +32,7 @@ _NO_CONFLICT: Final = frozenset(
 _OPTIONAL: Final = frozenset(
     {
         "gate",
-        "restatement",
+        "relation",
         "can_judge",
         "uses_query",
         "uses_dates",
