@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import results
-from benchmarks.options import Parser
+from benchmarks.options import Parser, count
 from gcmem.detectors.bundled import BundledDetector
 from gcmem.onnx_model import OnnxTextModel, load_tokenizer, padded_batches
 from gcmem.training.minimal_pairs import minimal_pairs
@@ -27,20 +27,17 @@ AIM = 0.8
 
 def main(arguments: list[str]) -> None:
     parser = Parser("detector-speed", __doc__, trials=("--pairs", "--repeats"))
-    parser.add_argument("--pairs", type=int, default=2_000, help="pairs in one repeat")
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--pairs", type=count(), default=2_000, help="pairs in one repeat")
+    parser.add_argument("--repeats", type=count(), default=7)
     parser.add_argument("--seed", type=int, default=7)
     chosen, started = parser.read(arguments)
-    for name in ("pairs", "repeats"):
-        if getattr(chosen, name) < 1:
-            parser.error(f"--{name} must be at least 1")
     found = [(pair.older, pair.newer) for pair in minimal_pairs(seed=chosen.seed, per_frame=60)]
     pairs = Random(chosen.seed).sample(found, min(chosen.pairs, len(found)))
     detector = BundledDetector()
     figures = measure(detector, pairs, repeats=chosen.repeats)
     config = {"pairs": len(pairs), "repeats": chosen.repeats, "detector": detector.name}
     path = results.write(
-        "detector-speed", config=config, results=figures, seed=chosen.seed, run=started
+        "detector_speed", config=config, results=figures, seed=chosen.seed, run=started
     )
     Console().print(
         f"ratio {figures['ratio']:.2f} (aim {AIM}): detector "

@@ -62,6 +62,8 @@ def contents() -> dict[str, dict[str, Any]]:
         "latency": _latency(),
         "peers": _peers(),
         "peers_llm": _peers(),
+        "trial_chat_memory": _chat_memory(),
+        "detector_speed": _speed(),
     }
     made = {name: {"config": copy.deepcopy(_CONFIG), "results": bare[name]} for name in bare}
     made["drift"]["config"] |= {"seeds": 2, "methods": list(_DRIFT_METHODS)}
@@ -69,6 +71,8 @@ def contents() -> dict[str, dict[str, Any]]:
     made["latency"]["config"] |= {"repeats": 3}
     made["peers"]["config"]["LLM"] = None
     made["peers_llm"]["config"]["LLM"] = "small-model"
+    made["trial_chat_memory"]["config"] |= {"model": "small-model", "turns": 10}
+    made["detector_speed"]["config"] |= {"pairs": 2_000, "repeats": 3}
     made["ledger"] = _ledger()
     return {name: made[name] for name in TABLES}
 
@@ -206,6 +210,26 @@ def _peers() -> dict[str, Any]:
         "field": field,
         "streams": {name: field[name] for name in ("gcmem", "keep everything")},
     }
+
+
+def _chat_memory() -> dict[str, Any]:
+    summary = {
+        "turns": 10,
+        "prompts with exactly what is true": 9,
+        "true statements due": 22,
+        "true statements shown": 21,
+        "statements not true, shown": 0,
+        "questions": 2,
+        "answers right": 1,
+        "seconds": 73.5,
+    }
+    memories = ("LangChain agent, ModelExtractor", "LlamaIndex block, ConflictExtractor")
+    return {memory: {"summary": dict(summary)} for memory in memories}
+
+
+def _speed() -> dict[str, Any]:
+    rates = {"detector pairs per second": 150.0, "onnxruntime pairs per second": 200.0}
+    return {"ratio": 0.7, "ratios": [0.7, 0.6, 0.9], "aim": 0.8, **rates}
 
 
 def _ledger() -> dict[str, Any]:

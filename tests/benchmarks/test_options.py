@@ -125,6 +125,8 @@ SHARE = "must be a number above 0 and at most 1, got {}"
         ("bag-of-facts --k 5", "unrecognized arguments: --k 5"),
         ("bag-of-facts --recent 5", "unrecognized arguments: --recent 5"),
         ("bag-of-facts --detectors llm", "--detectors llm needs --llm-url and --llm-model"),
+        ("detector-speed --pairs none", f"--pairs: {WHOLE.format(1, 'none')}"),
+        ("detector-speed --repeats 0", f"--repeats: {WHOLE.format(1, 0)}"),
         ("detectors --distractors -1", WHOLE.format(0, -1)),
         ("detectors --detectors cascade", "--detectors cascade needs --llm-url and --llm-model"),
         ("detectors --detectors ./nowhere", "there is no folder './nowhere'"),

@@ -19,6 +19,7 @@ from benchmarks.report.markdown import slug, table
 from benchmarks.report.overview import CLAIMS, overview
 from benchmarks.report.reading import MissingFieldError, made_from, other_weights, read
 from benchmarks.report.tables import TABLES
+from benchmarks.trial_chat_memory.surfaces import SURFACES
 from gcmem._version import __version__
 from tests.benchmarks.report_contents import contents
 
@@ -38,6 +39,8 @@ NEEDED = {
     "drift": ("results", "sweeps", "evidence"),
     "ledger": ("results", "paper", "query_us"),
     "latency": ("config", "detector"),
+    "trial_chat_memory": ("config", "model"),
+    "detector_speed": ("results", "ratios"),
 }
 
 
@@ -203,9 +206,16 @@ def test_a_file_that_does_not_tell_its_command_gets_the_one_that_is_known(page, 
     given["streams"]["command"] = None
     assert "Made by" not in renewed(page, given, tmp_path)
     text = overview(given, details="there.md")
-    assert "| `streams --thresholds .3 .4 .6 .7 .8` |" in text
+    assert "| `streams --thresholds .25 .3 .35 .5 .6 .7` |" in text
     assert "| `factconsolidation --questions 40` |" in text
     assert "| `peers --environments DIR` |" in text
+
+
+def test_what_stands_in_the_readme_says_in_words_what_a_context_held():
+    given = {name: contents()[name] for name in ("temporal_mutation", "detectors")}
+    text = overview(given, details="") + weak.weak(given)
+    assert text.count("with short-term memory") == 2
+    assert "STM" not in text
 
 
 def test_the_overview_marks_ratios_that_were_extrapolated_and_no_others():
@@ -235,6 +245,46 @@ def test_what_is_weak_leaves_the_list_once_it_is_as_aimed_at():
     for row in given["streams"]["results"]:
         row |= {"stale exposure": 0.15, "over-deletion": 0.02}
     assert weak.weak(given) == ""
+
+
+def test_a_detector_that_is_slower_than_its_aim_is_weak_and_one_at_its_aim_is_not():
+    given = {"detector_speed": contents()["detector_speed"]}
+    assert "0.70 of the pairs per second of onnxruntime alone; the aim is 0.8." in weak.weak(given)
+    given["detector_speed"]["results"]["ratio"] = 0.8
+    assert weak.weak(given) == ""
+
+
+def test_the_speed_of_the_detector_is_shown_with_the_spread_of_its_ratios():
+    given = {"detector_speed": contents()["detector_speed"]}
+    line = "| median | 150 | 200 | 0.70 | 0.60, 0.90 | 0.80 |\n"
+    assert line in TABLES["detector_speed"](given["detector_speed"])
+    assert "**0.70** of the pairs per second" in overview(given, details="")
+
+
+def test_a_chat_memory_is_weak_until_every_prompt_is_exact_and_every_answer_right():
+    given = {"trial_chat_memory": contents()["trial_chat_memory"]}
+    assert "18 of 20 prompts held exactly what was true, 2 of 4 questions" in weak.weak(given)
+    summaries = [found["summary"] for found in given["trial_chat_memory"]["results"].values()]
+    for summary in summaries:
+        summary["prompts with exactly what is true"] = 10
+    assert "20 of 20 prompts held exactly what was true, 2 of 4 questions" in weak.weak(given)
+    for summary in summaries:
+        summary["answers right"] = 2
+    assert weak.weak(given) == ""
+
+
+def test_chat_memories_that_were_not_played_are_named():
+    content = contents()["trial_chat_memory"]
+    text = TABLES["trial_chat_memory"](content)
+    assert "| LlamaIndex block, ConflictExtractor | 9/10 | 21/22 | 0 | 1/2 | 74 |\n" in text
+    missing = (name for name in SURFACES if name not in content["results"])
+    assert text.endswith(f"\nNot played: {'; '.join(missing)}.\n")
+    summary = content["results"]["LlamaIndex block, ConflictExtractor"]
+    content["results"] = dict.fromkeys(SURFACES, summary)
+    assert "Not played" not in TABLES["trial_chat_memory"](content)
+    headline = overview({"trial_chat_memory": content}, details="")
+    assert "**36 of 40** prompts held exactly what was true (4 memories); small-model" in headline
+    assert "| `trial-chat-memory --llm-url URL --llm-model NAME` |" in headline
 
 
 def test_claims_that_are_not_significant_and_what_is_far_from_the_paper_are_listed():

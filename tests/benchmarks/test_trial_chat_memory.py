@@ -16,6 +16,7 @@ from langchain_core.messages import BaseMessage
 from rich.console import Console
 
 from benchmarks import results, trial_chat_memory
+from benchmarks.report.tables import TABLES
 from benchmarks.trial_chat_memory import command
 from benchmarks.trial_chat_memory.script import TURNS, judge
 from benchmarks.trial_chat_memory.surfaces import SURFACES
@@ -81,7 +82,9 @@ def test_a_model_that_reads_well_is_shown_exactly_what_is_true(surface: str, wri
     turns = found[surface]["turns"]
     assert len(turns[4]["evidence"]) == 0, "a quotation is no evidence"
     assert len(turns[2]["evidence"]) == 1
-    assert json.loads(written.read_text())["results"] == json.loads(json.dumps(found))
+    content = json.loads(written.read_text())
+    assert content["results"] == json.loads(json.dumps(found))
+    assert f"| {surface} | {len(TURNS)}/{len(TURNS)} | " in TABLES["trial_chat_memory"](content)
     assert TURNS[2].said in out.getvalue()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks import pictures
 from benchmarks.report.tables.collecting import shipped_row
-from benchmarks.report.weak import STREAM_BARS
+from benchmarks.report.weak.keeping import STREAM_BARS
 
 
 def streams(content: dict[str, Any]) -> Any | None:

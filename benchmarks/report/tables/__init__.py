@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from benchmarks.report.tables.chat_memory import trial_chat_memory
 from benchmarks.report.tables.collecting import field, peers, streams
-from benchmarks.report.tables.costs import latency, ledger
+from benchmarks.report.tables.costs import detector_speed, latency, ledger
 from benchmarks.report.tables.drift import drift
 from benchmarks.report.tables.facts import factconsolidation
 from benchmarks.report.tables.mutation import bag_of_facts, detectors, temporal_mutation, theory
@@ -29,6 +30,8 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "head_lookup": head_lookup,
     "history": history,
     "drift": drift,
+    "trial_chat_memory": trial_chat_memory,
     "ledger": ledger,
     "latency": latency,
+    "detector_speed": detector_speed,
 }

@@ -1,4 +1,4 @@
-"""Tables of what a collection and the ledger cost."""
+"""Tables of what a collection, the ledger and the bundled detector cost."""
 
 from __future__ import annotations
 
@@ -83,6 +83,32 @@ def _judge(found: list[dict[str, Any]], config: dict[str, Any]) -> str:
         f"\nAn LLM ({config['llm_model']}) as the judge of every pair, stopped after "
         f"{config['llm_calls']} calls; time against gcmem's own model, cold:\n\n"
         f"{table(['k', *columns, 'time'], rows)}"
+    )
+
+
+def detector_speed(content: dict[str, Any]) -> str:
+    """Pairs per second of the detector and of onnxruntime alone, and the ratio of each repeat."""
+    found, config = content["results"], content["config"]
+    columns = [
+        "pairs per second",
+        "detector",
+        "onnxruntime alone",
+        "ratio",
+        "lowest, highest",
+        "aim, at least",
+    ]
+    row = [
+        "median",
+        *(f"{found[f'{way} pairs per second']:.0f}" for way in ("detector", "onnxruntime")),
+        f"{found['ratio']:.2f}",
+        f"{min(found['ratios']):.2f}, {max(found['ratios']):.2f}",
+        f"{found['aim']:.2f}",
+    ]
+    return (
+        f"Detector {config['detector']}; {config['pairs']:,} pairs, both in turn, "
+        f"{config['repeats']} times. Each ratio is of the two times of one repeat, so that the "
+        "median ratio need not be the ratio of the medians. The file also holds the ratios and "
+        f"the shapes of the batches.\n\n{table(columns, [row])}"
     )
 
 

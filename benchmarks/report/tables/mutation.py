@@ -12,6 +12,16 @@ _BASELINES: Final = ("standard", "timestamp re-rank", "time decay")
 _ORACLE: Final = "GC-Mem, oracle"
 BUNDLED: Final = "GC-Mem, bundled"
 _RECALLS: Final = (0.0, 0.3, 0.5, 0.7, 0.9, 1.0)
+_CONDITIONS: Final = {
+    "STM on": "with short-term memory",
+    "STM off": "without short-term memory",
+    "bag of facts": "all that was said",
+}
+
+
+def in_words(condition: str) -> str:
+    """Say what a context holds, for a reader who has not seen the tables."""
+    return _CONDITIONS[condition]
 
 
 def temporal_mutation(content: dict[str, Any]) -> str:
