@@ -16,10 +16,11 @@ from gcmem.collector_options import (
     UndatedWarning,
     check_choice,
     check_limits,
-    gate_of,
+    check_tie_breaker,
     resolve_cache,
     resolve_detector,
     resolve_explicit,
+    resolve_gate,
     resolve_relations,
     warn_of_low_recall,
     warn_of_undated,
@@ -128,8 +129,8 @@ class Collector:
         self.deadline = deadline
         self.on_error: OnError = on_error
         self.cache: VerdictCache | None = resolve_cache(cache)
-        own_gate = gate_of(self.detector) if gate is None else gate
-        self.gate: Gate | None = None if own_gate is False else own_gate
+        self.gate: Gate | None = resolve_gate(gate, self.detector)
+        check_tie_breaker(tie_breaker)
         self.tie_breaker = tie_breaker
         self.explicit = resolve_explicit(explicit, self.detector)
         to_the_letter = granularity == "chunk" and on_conflict == "drop"

@@ -19,10 +19,11 @@ __all__ = [
     "UndatedWarning",
     "check_choice",
     "check_limits",
-    "gate_of",
+    "check_tie_breaker",
     "resolve_cache",
     "resolve_detector",
     "resolve_explicit",
+    "resolve_gate",
     "resolve_relations",
     "warn_of_low_recall",
     "warn_of_undated",
@@ -143,9 +144,39 @@ def check_limits(threshold: float | None, max_pairs: int | None, deadline: float
         raise ValueError(msg)
 
 
-def gate_of(detector: Detector) -> Gate | None:
-    """The detector's own gate, if it has one."""
-    return getattr(detector, "gate", None)
+def resolve_gate(given: Gate | Literal[False] | None, detector: Detector) -> Gate | None:
+    """The gate behind the option `gate`: None takes the detector's own, if it has one.
+
+    Raises:
+        TypeError: It is neither None nor False, and lacks the method ``allowed``.
+    """
+    if given is None:
+        own: Gate | None = getattr(detector, "gate", None)
+        return own
+    if given is False:
+        return None
+    if not callable(getattr(given, "allowed", None)):
+        msg = (
+            "gate must be None (the detector's own), False (none) or have the method "
+            f"allowed(older, newer); got {given!r}."
+        )
+        raise TypeError(msg)
+    return given
+
+
+def check_tie_breaker(given: object) -> None:
+    """Check what orders memories of the same time.
+
+    Raises:
+        TypeError: It is neither None, nor a metadata key, nor callable.
+        ValueError: It is an empty key.
+    """
+    if given is not None and not isinstance(given, str) and not callable(given):
+        msg = f"tie_breaker must be a metadata key, a callable or None, got {given!r}."
+        raise TypeError(msg)
+    if given == "":
+        msg = "tie_breaker must be a metadata key, a callable or None, got an empty text."
+        raise ValueError(msg)
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:

@@ -79,6 +79,10 @@ def test_multi_valued_is_no_single_text(keys: Any) -> None:
         ("max_pairs", -1, ValueError, "max_pairs must be at least 0, got -1"),
         ("cache", "", ValueError, "cache must be the path of a SQLite file, got an empty text"),
         ("detector", "", ValueError, "name must be .* got an empty text"),
+        ("gate", True, TypeError, r"gate must be None .*, False .* got True"),
+        ("tie_breaker", 5, TypeError, "tie_breaker must be a metadata key, .*, got 5"),
+        ("tie_breaker", "", ValueError, "tie_breaker must be a metadata key, .* got an empty text"),
+        ("cross_check", 1, TypeError, "cross_check must be True, False or None, got 1"),
     ],
 )
 def test_an_option_that_will_not_do_is_named(
