@@ -188,7 +188,7 @@ def export_all(
     folder: Path,
     *,
     precision: float = 0.95,
-    false_positive_rate: float = 0.02,
+    false_positive_rate: float = 0.025,
 ) -> None:
     """Write both ONNX models, the tokenizer, the gate and ``config.json``."""
     export_to(model, folder)

@@ -18,6 +18,7 @@ from gcmem.detectors.calibration import calibrated
 from gcmem.detectors.cascade import CascadeDetector
 from gcmem.detectors.cross_encoder import CrossEncoderDetector
 from gcmem.detectors.explicit import ExplicitDetector
+from gcmem.detectors.gate import Gate
 from llamaindex_gcmem import GCMemPostprocessor
 from llamaindex_gcmem.serialization import dump_collector, load_collector
 from tests.llamaindex.support import ids, scored, slot_collector
@@ -136,7 +137,7 @@ def through_json(collector: Collector) -> Collector:
     [
         (slot_collector(), "detector"),
         (Collector("explicit", tie_breaker=lambda memory: memory.id), "tie_breaker"),
-        (Collector("explicit", gate=BundledDetector), "gate"),
+        (Collector("explicit", gate=Gate(0.5)), "gate"),
         (type("MyCollector", (Collector,), {})("explicit"), "collector"),
     ],
 )
