@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
 import pickle
+import shutil
+from pathlib import Path
 
 import pytest
 
 from gcmem.detectors.bundled import BundledDetector
 from gcmem.detectors.gate import Gate
+from gcmem.onnx_model import WEIGHTS
 
 OLDER = ["Elena lives in Osaka.", "The events store has 16 shards."]
 NEWER = ["Elena moved to Bremen.", "Resharding complete: events is spread over 32 shards."]
@@ -52,3 +56,15 @@ def test_a_strict_gate_lets_only_the_same_text_pass() -> None:
 def test_a_threshold_that_no_cosine_reaches_is_an_error(threshold: float) -> None:
     with pytest.raises(ValueError, match="threshold"):
         Gate(threshold)
+
+
+def test_a_folder_that_was_measured_with_another_gate_keeps_it(tmp_path: Path) -> None:
+    for name in ("conflict.onnx", "tokenizer.json", "config.json"):
+        shutil.copy(WEIGHTS / name, tmp_path)
+    assert BundledDetector(tmp_path).gate is Gate.default()
+    settings = json.loads((tmp_path / "config.json").read_text())
+    settings["gate"] = {"threshold": 0.4, "measured": {}}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    own = BundledDetector(tmp_path).gate
+    assert own is not None
+    assert (own.threshold, own.encoder) == (0.4, Gate.default().encoder)

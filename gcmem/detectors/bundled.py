@@ -93,9 +93,12 @@ class BundledDetector:
     def gate(self) -> Gate | None:
         """The gate that was measured with this model, or None if the folder has none."""
         own = self._config.get("gate")
-        if own is None or self.folder == WEIGHTS:
-            return None if own is None else Gate.default()
-        return Gate(own["threshold"], measured=own["measured"])
+        if own is None:
+            return None
+        shipped = Gate.default()
+        if (own["threshold"], own["measured"]) == (shipped.threshold, shipped.measured):
+            return shipped
+        return Gate(own["threshold"], encoder=shipped.encoder, measured=own["measured"])
 
     def relation(self, relation: Relation) -> RelationDetector:
         """Give what tells which statements say the same ("supports") or are apart ("neither")."""

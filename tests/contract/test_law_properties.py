@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gcmem import Collector, Memory
 from tests.support import ScriptedDetector
+
+pytestmark = pytest.mark.filterwarnings("ignore::gcmem.UndatedWarning")
 
 TEXTS = ["p", "q", "r", "s", "t", "u"]
 
